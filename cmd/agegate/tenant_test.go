@@ -16,7 +16,8 @@ func TestEverySettingHasAFlag(t *testing.T) {
 	flags := pflag.NewFlagSet("tenant", pflag.ContinueOnError)
 	settingFlags(flags, &c)
 	flags.VisitAll(func(f *pflag.Flag) {
-		if err := flags.Set(f.Name, map[string]string{"bool": "true", "boolfunc": "true", "int64": "7"}[f.Value.Type()]); err != nil {
+		value := map[string]string{"bool": "true", "boolfunc": "true", "int64": "7"}[f.Value.Type()]
+		if err := flags.Set(f.Name, value); err != nil {
 			t.Errorf("--%s: %v", f.Name, err)
 		}
 	})

@@ -27,7 +27,8 @@ func TestFullDatabase(t *testing.T) {
 			t.Errorf("without room: %d %s", res.StatusCode, body)
 		}
 	}
-	if log := g.Log.String(); !strings.Contains(log, "The disk or the database is full, so nothing is written: make room") ||
+	if log := g.Log.String(); !strings.Contains(log,
+		"The disk or the database is full, so nothing is written: make room") ||
 		strings.Contains(log, "53100") {
 		t.Errorf("the log does not say what to do, or in a driver's words: %s", log)
 	}

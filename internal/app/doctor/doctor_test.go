@@ -106,7 +106,8 @@ func TestHealthy(t *testing.T) {
 				"AGEGATE_MODELS_DIR=../../../models")...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")
-			if text := fmt.Sprint(found); !strings.Contains(text, "wallets alone or an estimate of your own: "+g.URL+"/docs/go-live#") {
+			if text := fmt.Sprint(found); !strings.Contains(text,
+				"wallets alone or an estimate of your own: "+g.URL+"/docs/go-live#") {
 				t.Errorf("the licence's advice names no way out: %s", text)
 			}
 			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL",
@@ -171,7 +172,8 @@ func TestDatabase(t *testing.T) {
 		{"full", full, "database", doctor.Problem, "takes no writes: The disk or the database is full"},
 		{"empty", pgtest.EmptyURL(t), "schema", doctor.Warning, "migrations to be applied"},
 		{"behind", behind, "schema", doctor.Warning, "migrations to be applied: 1;"},
-		{"ahead", ahead, "schema", doctor.Warning, "a newer version of agegate has applied migrations that this one does not know: 1"},
+		{"ahead", ahead, "schema", doctor.Warning,
+			"a newer version of agegate has applied migrations that this one does not know: 1"},
 		{"no file", "sqlite:" + missing, "database", doctor.Warning, "no SQLite file yet"},
 		{"the key", healthy.DB, "secret key", doctor.OK, "opens"},
 		{"the key of a file", file.DB, "secret key", doctor.OK, "compared with nothing"},

@@ -304,8 +304,8 @@ func TestZoneOfTheBrowser(t *testing.T) {
 	shows("Asia/Tokyo", "Europe/Berlin")
 }
 
-// TestOwnName: people change their own name, with an entry in the log, and read how to get another address. Whom
-// a provider manages are told that both come from there.
+// TestOwnName: people change their own name, with an entry in the log, and read how to get another address. The
+// page of an account that a provider manages says that name and address come from that provider.
 func TestOwnName(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)

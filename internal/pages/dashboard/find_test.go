@@ -356,7 +356,8 @@ func TestLookUpShopperSays(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	at := "/dashboard/" + shop.Tenant.ID.String() + "/live/paste?part=found&lang="
-	refused, step, camera := "en a-document-was-refused", "en the-document-step-does-not-go-on", "en the-camera-does-not-open"
+	refused, camera := "en a-document-was-refused", "en the-camera-does-not-open"
+	step := "en the-document-step-does-not-go-on"
 	face, child := "en a-shopper-with-a-disability-or-a-covered-face", "en a-parent-complains-their-child-was-let-through"
 	roles := map[string]*gatewaytest.Staff{"support": member(t, g, shop.Tenant.ID, account.Support),
 		"owner": member(t, g, shop.Tenant.ID, account.Owner)}

@@ -92,7 +92,8 @@ func TestAnotherBrowserIsTold(t *testing.T) {
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	const help, line = "If you no longer have that one, begin again from our shop.", "<strong>Link opened in " +
 		"another browser</strong>"
-	const both = `, setbacks = '[{"At":"2098-01-02T03:04:05Z","Why":"astray"},{"At":"2099-01-02T03:04:05Z","Why":"link_other"}]'`
+	const both = `, setbacks = '[{"At":"2098-01-02T03:04:05Z","Why":"astray"},` +
+		`{"At":"2099-01-02T03:04:05Z","Why":"link_other"}]'`
 	for set, helps := range map[string]bool{"begun_at = created_at, opened_at = created_at" + later("link_other"): true,
 		"opened_at = created_at, document_opened_at = created_at" + later("link_other"): true,
 		"opened_at = created_at, status = 'EXPIRED'" + later("link_other"):              false,

@@ -143,7 +143,8 @@ func TestStory(t *testing.T) {
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
 			"your age could not be estimated. Allow the camera for this page in your browser, next to the address, and in " +
 			"your device’s settings. Then try again.\n\nPlease start the check again in our shop.\n\nIf the camera still " +
-			"does not work, begin on another device or in another browser, or choose on the page “Use another device” or, if it " +
+			"does not work, begin on another device or in another browser, or choose on the page “Use another device” or, " +
+			"if it " +
 			"offers that, “Use a document instead”.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",

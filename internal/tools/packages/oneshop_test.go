@@ -33,7 +33,8 @@ func TestOneShop(t *testing.T) {
 			t.Errorf("%s\nprints\n%s\nwant %q", commands, out, want)
 		}
 	}
-	fetched := m.run("sh", "-euc", "systemctl start age-fetch; ls /var/backups/age; ssh -i /root/.ssh/age fetch@127.0.0.1 id | tar -t")
+	fetched := m.run("sh", "-euc", "systemctl start age-fetch; ls /var/backups/age; "+
+		"ssh -i /root/.ssh/age fetch@127.0.0.1 id | tar -t")
 	if strings.Count(fetched, ".db") != 2 || strings.Contains(fetched, "uid=") {
 		t.Errorf("the other machine has\n%s", fetched)
 	}
