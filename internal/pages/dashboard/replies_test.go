@@ -127,3 +127,31 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 		shows(spoof, "intro.prefer", offers)
 	}
 }
+
+// TestRepliesPromiseNoOtherWay: no reply speaks of another way of the shop, which it may not have: each asks for a
+// question instead.
+func TestRepliesPromiseNoOtherWay(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	const ended = ", completed_at = created_at, status = 'FALLBACK', source = "
+	asks := map[string]string{"en": "ask us", "ar": "سؤالنا", "da": "pørg os", "de": "ragen Sie ", "es": "regúntanos",
+		"fr": "emandez-nous", "it": "hiedici", "ja": "お問い合わせください", "nl": "raag ons", "pl": "apytaj nas", "pt": "ergunte-nos",
+		"pt-PT": "ergunte-nos", "sv": "råga oss", "tr": "bize sorun", "zh-Hans": "向我们询问"}
+	for _, set := range []string{
+		"cutoff = 25, begun_at = created_at" + ended + "'camera'",  // fallback
+		"attempts = 5, begun_at = created_at" + ended + "'camera'", // no_estimate
+		"cutoff = 25, begun_at = created_at, document_opened_at = created_at, document_attempts = 3" + ended + "'document'",
+	} {
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		for _, tag := range tenant.Languages {
+			text, _, _ := strings.Cut(replies, "</p>")
+			if tag != "en" {
+				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			}
+			if !strings.Contains(text, asks[tag]) || strings.Contains(text, "other way") {
+				t.Errorf("%s: %s speaks of another way: %s", set, tag, text)
+			}
+		}
+	}
+}
