@@ -102,11 +102,6 @@ func (r ranges) selected(reached string) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// sparse reports whether there are conditions that may skip many rows.
-func (r ranges) sparse() bool {
-	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
-}
-
 // minID sorts before the IDs of all tables.
 const minID = "00000000-0000-0000-0000-000000000000"
 
@@ -126,7 +121,8 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 	}
 	var statement string
 	var args []any
-	if r.sparse() {
+	conditional := func(p part) bool { return p.where != "" }
+	if r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, conditional) { // may skip many rows
 		if reached, err = tx.reach(r); err != nil {
 			return "", err
 		}
@@ -340,7 +336,8 @@ func (s *Store) Related(ctx context.Context, sess session.Session) (insight.Rela
 		err = tx.db.Raw(`SELECT
 			EXISTS (SELECT 1 FROM idempotency_claims WHERE session_id = ?) AS link_copy,
 			EXISTS (SELECT 1 FROM handovers WHERE link_hash = ? AND phone_hash IS NOT NULL) AS phone,
-			EXISTS (SELECT 1 FROM wallet_requests WHERE link_hash = ?) AS request,
+			(SELECT CASE WHEN outcome = '' THEN 'silent' WHEN outcome LIKE 'proved%' THEN 'answered' ELSE '' END
+				FROM wallet_requests WHERE link_hash = ?) AS wallet,
 			EXISTS (SELECT 1 FROM webhook_events WHERE session_id = ?) AS event`,
 			sess.ID, sess.LinkHash, sess.LinkHash, sess.ID).Scan(&b).Error
 		return b, err

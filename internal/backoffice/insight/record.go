@@ -131,8 +131,12 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 		Timeline: momentsOf(sess, now),
 	}
 	if r.Keyless = sess.APIKeyID == nil; !r.Keyless {
-		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
+		keys, err := s.store.Keys(ctx, scope.TenantID)
+		if err != nil {
 			return Record{}, err
+		}
+		if i := slices.IndexFunc(keys, func(k tenant.APIKey) bool { return k.ID == *sess.APIKeyID }); i >= 0 {
+			r.Key = &keys[i]
 		}
 	}
 	if err = s.addAttempts(ctx, &r, sess); err != nil {
@@ -144,6 +148,9 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
 	related, err := s.store.Related(ctx, sess)
 	r.Held = heldOf(sess, related, now)
+	if related.Wallet != nil && !r.Story.Forced {
+		r.Story.Wallet = *related.Wallet
+	}
 	return r, err
 }
 
@@ -159,15 +166,6 @@ func (s *Service) addHandover(ctx context.Context, r *Record, sess session.Sessi
 	}
 	r.Timeline = append(r.Timeline, m)
 	return err
-}
-
-// key returns a tenant's key, or nil.
-func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIKey, error) {
-	keys, err := s.store.Keys(ctx, tenantID)
-	if i := slices.IndexFunc(keys, func(k tenant.APIKey) bool { return k.ID == id }); i >= 0 {
-		return &keys[i], err
-	}
-	return nil, err
 }
 
 var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast,
@@ -249,8 +247,8 @@ type Held struct {
 type Related struct {
 	LinkCopy bool // an idempotency claim holds the encrypted link
 	Phone    bool // a handover was opened on a phone
-	Request  bool // a request to a wallet is stored
 	Event    bool
+	Wallet   *string // what became of the request to a wallet, as in Story; nil if none is stored
 }
 
 // HeldKeys returns the fields about the shopper that a session can have.
@@ -286,7 +284,7 @@ func heldOf(sess session.Session, b Related, now time.Time) []Held {
 		{Key: "preferred", Stored: sess.DocumentPreferred},                  // a document to the camera
 		{Key: "way", Stored: sess.DocumentWay != "", Way: sess.DocumentWay}, // the way of the last document
 		counted("refusals", sess.DocumentAttempts),                          // of documents
-		{Key: "request", Stored: b.Request},                                 // the open request to a wallet and its result
+		{Key: "request", Stored: b.Wallet != nil},                           // the open request to a wallet and its result
 		timed("face_match", sess.FaceMatchAt),                               // consent to the comparison
 		counted("filmed", int(sess.DocumentCamera.Seconds())),               // seconds of camera time for documents
 		{Key: "next", Stored: sess.NextRedirectExpired},                     // its next redirect has an expired token

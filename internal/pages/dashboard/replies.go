@@ -32,7 +32,8 @@ type replies map[string][]reply
 var replyKeys = slices.Concat(setbacks, []string{"passed", "untold", "unopened", "open", "open_document", "joined",
 	"embedded", "disabled", "expired", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age",
 	"declined", "no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
-	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2", "minor", "until", "spoof_document"})
+	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2", "minor", "until", "spoof_document",
+	"wallet_silent", "wallet_answered"})
 
 // embedded is the note of a page inside another app, whose link no other browser can open.
 const embedded = session.NoteBrowser + "_embedded"
@@ -183,7 +184,7 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 	if key == "declined" && v.Status == session.StatusExpired {
 		because = append([]string{"expired"}, because...)
 	}
-	because = append(because, v.Why)
+	because = append(because, v.Why, "wallet_"+v.Wallet)
 	return key, append(because, v.ahead()...), v.ways(key)
 }
 

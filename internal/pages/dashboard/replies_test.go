@@ -128,6 +128,49 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	}
 }
 
+// TestRepliesAboutASilentWallet: where a wallet was asked and did not answer, or its proof did not reach the page, a
+// session's page says so once, in the story and in the reply of every language, until the shopper takes another way.
+func TestRepliesAboutASilentWallet(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		id := g.Create(t, shop.Test.APIKey, 18).SessionID
+		const offered = "opened_at = created_at, document_opened_at = created_at"
+		g.Exec(t, "UPDATE sessions SET "+offered)
+		shows := func(story, reply, guide string) {
+			t.Helper()
+			_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+id+"?lang=en")
+			said := between(t, body, `data-testid="story"`, "</p>")
+			replies := between(t, body, `data-testid="tell"`, "</details>")
+			if story != "" && (strings.Count(said, story) != 1 || strings.Count(replies, reply) != 2) { // one to copy
+				t.Errorf("%q is not said once in %s, or %q in %s", story, said, reply, replies)
+			}
+			if story == "" && (strings.Contains(said, "allet") || strings.Contains(replies, "allet app")) {
+				t.Errorf("a wallet that was not asked is named: %s %s", said, replies)
+			}
+			if reply != "" && strings.Count(replies, "Ihre Wallet-App") != 2 {
+				t.Errorf("the German reply does not name the wallet: %s", replies)
+			}
+			if !strings.Contains(between(t, body, `data-live="story"`, "</section>"), "/docs/support#"+guide) {
+				t.Errorf("the guide is not opened at %s", guide)
+			}
+		}
+		const step, asked, answered = "the-document-step-does-not-go-on", "A wallet was asked and has not answered.",
+			"its answer has not reached the page on which the shopper began."
+		shows("", "", step)
+		g.Exec(t, "INSERT INTO wallet_requests SELECT link_hash, substr(link_hash, 1, 16), '', FALSE FROM sessions")
+		shows(asked, "The page asked your wallet app, but no answer came.", step)
+		g.Exec(t, "UPDATE sessions SET status = 'EXPIRED'")
+		shows(asked, "The time for your age check was up. The page asked your wallet app, but no answer came.", step)
+		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved, returns'")
+		shows(answered, "was up. Your wallet app has answered, but its answer has not reached the page", step)
+		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved'")
+		shows(answered, "was up. Your wallet app has answered, but its answer has not reached the page", step)
+		g.Exec(t, "UPDATE wallet_requests SET outcome = 'declined'")
+		shows("", "", "the-link-has-expired")
+	})
+}
+
 // TestRepliesPromiseNoOtherWay: no reply speaks of another way of the shop, which it may not have: each asks for a
 // question instead.
 func TestRepliesPromiseNoOtherWay(t *testing.T) {

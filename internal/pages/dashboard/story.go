@@ -27,7 +27,7 @@ func storyKeys() []string {
 		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
 		page.Keys("story.document_", unproved...),
 		page.Keys("story.expired_", stages...), page.Keys("story.open_", stages...),
-		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
+		page.Keys("story.proved_", session.WayWallet, session.WayPhoto), page.Keys("story.wallet_", "silent", "answered"),
 		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
 		page.Keys("story.guide_", append(slices.Clip(parts), "camera", "document", "step", "moves")...),
 	)
@@ -63,14 +63,11 @@ func (v storyView) Sentences() []page.Text {
 	case v.Status == session.StatusPending:
 		said = append(said, page.Say("story.open_"+v.stage()))
 	}
-	if v.Why != "" {
-		said = append(said, page.Say("story.setback_"+v.Why))
-	}
-	if v.Other {
-		said = append(said, page.Say("story.setback_"+session.NoteOther))
-	}
-	if v.Joined {
-		said = append(said, page.Say("story.joined"))
+	also := []bool{v.Why != "", v.Wallet != "", v.Other, v.Joined}
+	for i, key := range []string{"setback_" + v.Why, "wallet_" + v.Wallet, "setback_" + session.NoteOther, "joined"} {
+		if also[i] {
+			said = append(said, page.Say("story."+key))
+		}
 	}
 	return said
 }
@@ -94,7 +91,7 @@ func (v storyView) Guide() string {
 		return "story.guide_camera"
 	case about == session.WhyUnmoved:
 		return "story.guide_moves"
-	case about == session.NotePhoto, key == "open_document":
+	case about == session.NotePhoto, key == "open_document", key == "expired" && v.Wallet != "":
 		return "story.guide_step"
 	case v.Status == session.StatusExpired && v.Camera == insight.CameraBelow:
 		return "story.guide_FALLBACK"

@@ -46,7 +46,7 @@ func TestAWalletRequestIsBesideItsSession(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		for _, want := range []bool{false, true} {
-			if related, err := s.Related(t.Context(), row); err != nil || related.Request != want {
+			if related, err := s.Related(t.Context(), row); err != nil || (related.Wallet != nil) != want {
 				t.Errorf("%+v, %v, want a request: %t", related, err, want)
 			}
 			inTx(t, s, func(tx session.Tx) error {

@@ -308,6 +308,11 @@ const helped = {
   "charged twice": "charged-for-the-check-and-refunds",
   "does not read my ID": "the-document-step-does-not-go-on",
   "driving licence not read": "the-document-step-does-not-go-on",
+  "my wallet said ok": "the-document-step-does-not-go-on",
+  "wallet does nothing": "the-document-step-does-not-go-on",
+  "my wallet said OK but the shop says no": "the-document-step-does-not-go-on",
+  "I am 34 and your camera said no": "a-shopper-was-refused-wrongly",
+  "I never got an e-mail back and paid twice": "charged-for-the-check-and-refunds",
   "my son passed": "a-parent-complains-their-child-was-let-through",
   "parent complains": "a-parent-complains-their-child-was-let-through",
   "is this a scam": "is-this-page-genuine",
@@ -353,6 +358,7 @@ const mitText = {
   Gesicht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
   Foto: "es-geht-mit-dem-ausweis-nicht-weiter",
   gelöscht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  "Wallet sagte OK": "es-geht-mit-dem-ausweis-nicht-weiter",
   abgebucht: "geld-für-die-prüfung-und-erstattungen",
 };
 
