@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -49,10 +50,17 @@ func (p *Pages) audit() desk.Feature {
 	}
 }
 
+// areas are the texts that name the areas of actions, by what the actions' names begin with; the others' is of users.
+var areas = map[string]string{"tenant": "nav.organisation", "member": "nav.team", "invitation": "nav.team",
+	"session": "nav.sessions", "credit": "nav.billing", "ledger": "nav.billing", "api_key": "nav.developers",
+	"webhook_secret": "nav.developers", "webhook_endpoint": "nav.developers", "webhook_event": "nav.developers",
+	"redirect_secret": "nav.developers", "secret_key": "nav.system", "gateway": "nav.system",
+	"trusted_issuer": "nav.system", "trust_list": "nav.system", "verifier": "nav.system", "registration": "nav.system"}
+
 type auditView struct {
 	desk.Layout
 	audit.Filter
-	Actions map[string]audit.Action // by what they are called
+	Actions map[string][]audit.Action // by what their area is called
 	Who     *page.Text
 	All     string // the log without filters
 	Filters bool
@@ -156,19 +164,20 @@ func (p *Pages) showAudit(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &auditView{Filter: f, Actions: map[string]audit.Action{}, Tenants: f.Scope == audit.OnTenants,
+	v := &auditView{Filter: f, Actions: map[string][]audit.Action{}, Tenants: f.Scope == audit.OnTenants,
 		All: auditHref(r, audit.Filter{}), Filters: f.ActorID != "" || f.Action != "",
 		Export: operatorAuditExportPath}
 	if v.One = r.Route.HasTenant(); v.One {
 		v.Export = r.Editing(auditExportPath)
 	}
 	for _, a := range audit.Actions() {
-		word, err := p.Set.Text(r, page.Say("audit.action."+string(a)))
+		kind, _, _ := strings.Cut(string(a), ".")
+		area, err := p.Set.Text(r, page.Say(cmp.Or(areas[kind], "nav.users")))
 		if err != nil {
 			return err
 		}
 		if !slices.Contains(audit.Ended, a) {
-			v.Actions[word] = a
+			v.Actions[area] = append(v.Actions[area], a)
 		}
 	}
 	names, err := p.namesOf(r, entries)

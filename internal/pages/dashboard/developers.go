@@ -124,17 +124,13 @@ type secretView struct {
 	Ends    *time.Time
 }
 
-func newSecretView(s tenant.Secret) secretView {
-	tone := map[tenant.SecretState]string{tenant.SecretActive: "good", tenant.SecretRetiring: "warn"}[s.State]
-	return secretView{string(s.State), cmp.Or(tone, "plain"), s.CreatedAt, s.ExpiresAt}
-}
-
 // secretViews returns the secrets in force for a list.
 func (p *Pages) secretViews(r *desk.Request, kind tenant.SecretKind) ([]secretView, error) {
 	secrets, err := p.cfg.Tenants.Secrets(r.Ctx(), r.Access.TenantID(), r.Access.Livemode(), kind)
 	views := make([]secretView, 0, len(secrets))
 	for _, s := range secrets {
-		views = append(views, newSecretView(s))
+		tone := map[tenant.SecretState]string{tenant.SecretActive: "good", tenant.SecretRetiring: "warn"}[s.State]
+		views = append(views, secretView{string(s.State), cmp.Or(tone, "plain"), s.CreatedAt, s.ExpiresAt})
 	}
 	return views, err
 }

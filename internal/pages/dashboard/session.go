@@ -130,12 +130,24 @@ type timelineView struct {
 
 // newTimeline returns the timeline of a session, with an act at the last attempt to send its webhook.
 func newTimeline(r *desk.Request, list []insight.Moment) (v timelineView, err error) {
-	v = timelineView{newMoments(list, eventsPath(r))}
-	for i, m := range slices.Backward(v.Moments) {
+	last := -1
+	for i, m := range list {
+		one := momentView{Moment: m, Tone: "plain"}
 		if m.Event != nil {
-			v.Moments[i].Act, err = newEventAct(r, *m.Event)
-			break
+			last, one.Href = i, eventsPath(r)+m.Event.ID
 		}
+		switch {
+		case m.Kind == insight.MomentResult || m.Kind == insight.MomentExpired:
+			one.Tone = statusView{m.Status}.Tone()
+		case m.Attempt != nil && m.Attempt.Class == "delivered":
+			one.Tone = "good"
+		case m.Attempt != nil:
+			one.Tone = "bad"
+		}
+		v.Moments = append(v.Moments, one)
+	}
+	if last >= 0 {
+		v.Moments[last].Act, err = newEventAct(r, *list[last].Event)
 	}
 	return v, err
 }
@@ -159,26 +171,6 @@ func (v momentView) Milliseconds() int64 { return max(1, v.Attempt.Latency.Milli
 
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }
-
-// newMoments returns the lines of a timeline. events is the path above the pages of webhook events.
-func newMoments(list []insight.Moment, events string) []momentView {
-	views := make([]momentView, len(list))
-	for i, m := range list {
-		views[i] = momentView{Moment: m, Tone: "plain"}
-		if m.Event != nil {
-			views[i].Href = events + m.Event.ID
-		}
-		switch {
-		case m.Kind == insight.MomentResult || m.Kind == insight.MomentExpired:
-			views[i].Tone = statusView{m.Status}.Tone()
-		case m.Attempt != nil && m.Attempt.Class == "delivered":
-			views[i].Tone = "good"
-		case m.Attempt != nil:
-			views[i].Tone = "bad"
-		}
-	}
-	return views
-}
 
 // record returns the session in the path, if it belongs to the request's tenant and mode.
 func (p *Pages) record(r *desk.Request) (insight.Record, error) {
