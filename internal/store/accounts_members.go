@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
@@ -85,6 +86,7 @@ func (tx *Tx) InsertLink(l account.Link) error {
 }
 
 // DeleteLinks implements account.Tx.
-func (tx *Tx) DeleteLinks(of account.Link) error {
-	return tx.db.Where(&of).Delete(&account.Link{}).Error
+func (tx *Tx) DeleteLinks(of account.Link) (deleted []account.Link, err error) {
+	err = tx.db.Clauses(clause.Returning{}).Where(&of).Delete(&deleted).Error
+	return deleted, err
 }

@@ -1,8 +1,11 @@
 package account
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"agegate/internal/rules/audit"
 
 	"github.com/google/uuid"
 )
@@ -35,5 +38,28 @@ func TestInside(t *testing.T) {
 		if got := who.inside(tt.asked, tt.at); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// logs notes in which order entries are written.
+type logs struct {
+	Tx
+	scopes []audit.Scope
+}
+
+func (l *logs) AppendAudit(act audit.Act) error {
+	l.scopes = append(l.scopes, act.Scope)
+	return nil
+}
+
+// TestLogsAreLockedInOneOrder: a transaction that writes to several logs locks those of tenants by their IDs, and the
+// instance's last, so that two transactions never wait for each other.
+func TestLogsAreLockedInOneOrder(t *testing.T) {
+	t.Parallel()
+	first, second := audit.OfTenant(uuid.UUID{1}), audit.OfTenant(uuid.UUID{15: 1, 0: 0xff})
+	var l logs
+	err := write(&l, []audit.Act{{Scope: audit.Instance}, {Scope: second}, {Scope: first}, {Scope: second}})
+	if err != nil || !slices.Equal(l.scopes, []audit.Scope{first, second, second, audit.Instance}) {
+		t.Errorf("the logs are %v, %v", l.scopes, err)
 	}
 }

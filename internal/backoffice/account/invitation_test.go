@@ -59,6 +59,50 @@ func (s *sharing) add(t *testing.T, user account.User, of ...uuid.UUID) {
 	}
 }
 
+// TestEndedInvitationsAreLogged: a tenant's log says of an invitation that another replaced, or whose maker was
+// disabled, that it was revoked, if it still worked.
+func TestEndedInvitationsAreLogged(t *testing.T) {
+	t.Parallel()
+	for name, url := range dbtest.URLs(t) {
+		t.Run(name, func(t *testing.T) {
+			s := share(t, url(t), nil)
+			actor := audit.Operator(s.ada.ID, s.ada.Name)
+			invite := func(into uuid.UUID) {
+				if _, err := s.InviteOwner(t.Context(), actor, into, account.Invitation{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			logged := func(into uuid.UUID, want ...audit.Action) {
+				t.Helper()
+				log, err := s.db.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(into)})
+				if err != nil || len(log) != 1+len(want) { // the tenant's creation comes first
+					t.Fatalf("the log has %+v, %v", log, err)
+				}
+				for i, action := range want {
+					if log[len(want)-1-i].Action != action {
+						t.Errorf("entry %d is %s, want %s", i, log[len(want)-1-i].Action, action)
+					}
+				}
+			}
+			_, one := s.invitation(t)
+			invite(one)
+			logged(one, audit.InvitationCreate, audit.InvitationRevoke, audit.InvitationCreate)
+			_, other := s.invitation(t)
+			s.now = s.now.Add(account.InvitationTTL)
+			invite(other) // the earlier one has expired
+			logged(other, audit.InvitationCreate, audit.InvitationCreate)
+			_, third := s.invitation(t)
+			invite(third)
+			if err := s.Disable(t.Context(), audit.System("test"), s.ada.ID); err != nil {
+				t.Fatal(err)
+			}
+			logged(one, audit.InvitationCreate, audit.InvitationRevoke, audit.InvitationCreate) // expired by then
+			logged(other, audit.InvitationCreate, audit.InvitationCreate, audit.InvitationRevoke)
+			logged(third, audit.InvitationCreate, audit.InvitationRevoke, audit.InvitationCreate, audit.InvitationRevoke)
+		})
+	}
+}
+
 // TestInvitationAnswersAlike: an invitation takes the password of an account as it
 // takes a new one, for the same work; and a wrong password is refused as at the
 // log-in, whatever the account has.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
@@ -94,12 +96,12 @@ func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (stri
 	if v.Note != "" && !Visible(v.Note, MaxName) {
 		broken = append(broken, fault.FieldError{Field: "note", Err: ErrName})
 	}
-	return s.invite(ctx, access.Actor(), access.tenantID, v, broken, func(tx Tx, by uuid.UUID) error {
+	return s.invite(ctx, access.Actor(), access.tenantID, v, broken, func(tx Tx, by uuid.UUID) ([]audit.Act, error) {
 		member, err := tx.Membership(access.tenantID, by)
 		if err == nil && !member.Role.May(Own) {
-			return ErrNoSuchTenant
+			err = ErrNoSuchTenant
 		}
-		return err
+		return nil, err
 	})
 }
 
@@ -119,12 +121,24 @@ func (s *Service) InviteOwner(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, v Invitation,
 ) (string, error) {
 	v.Role = Owner
-	return s.invite(ctx, actor, tenantID, v, nil, func(tx Tx, _ uuid.UUID) error {
+	return s.invite(ctx, actor, tenantID, v, nil, func(tx Tx, _ uuid.UUID) ([]audit.Act, error) {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
-			return err
+			return nil, err
 		}
-		return tx.DeleteLinks(ownerInvitations(tenantID))
+		return s.endLinks(tx, actor, ownerInvitations(tenantID))
 	})
+}
+
+// endLinks deletes the links that have the fields that are set in a link. It returns acts and the entries of those
+// that were invitations and still worked.
+func (s *Service) endLinks(tx Tx, actor audit.Actor, of Link, acts ...audit.Act) ([]audit.Act, error) {
+	ended, err := tx.DeleteLinks(of)
+	for _, link := range ended {
+		if link.Kind == LinkInvitation && link.ExpiresAt.After(s.now()) {
+			acts = append(acts, s.invitationAct(actor, audit.InvitationRevoke, link))
+		}
+	}
+	return acts, err
 }
 
 // ownerless returns exists if the tenant has an owner. No other transaction can
@@ -153,10 +167,10 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 
 // invite creates an invitation, unless broken or its address is wrong. An invitation ends
 // when its maker loses the right to make it, so check must confirm this right. While check
-// runs, no other transaction can take the right away.
+// runs, no other transaction can take the right away. Its entries come before the invitation's.
 func (s *Service) invite(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, v Invitation, broken []fault.FieldError,
-	check func(tx Tx, by uuid.UUID) error,
+	check func(tx Tx, by uuid.UUID) ([]audit.Act, error),
 ) (string, error) {
 	v.Email = strings.TrimSpace(v.Email)
 	if v.Email != "" && !IsEmail(v.Email) {
@@ -175,7 +189,8 @@ func (s *Service) invite(
 		if err != nil {
 			return err
 		}
-		if err := check(tx, by); err != nil {
+		acts, err := check(tx, by)
+		if err != nil {
 			return err
 		}
 		if err := tx.InsertLink(link); err != nil {
@@ -187,7 +202,7 @@ func (s *Service) invite(
 				return err
 			}
 		}
-		return s.logInvitation(tx, actor, audit.InvitationCreate, link)
+		return write(tx, append(acts, s.invitationAct(actor, audit.InvitationCreate, link)))
 	})
 }
 
@@ -204,11 +219,11 @@ func (s *Service) post(tx Tx, m mail.Message, link Link) error {
 	return tx.InsertMail(made)
 }
 
-func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, link Link) error {
-	return tx.AppendAudit(audit.Act{
+func (s *Service) invitationAct(actor audit.Actor, action audit.Action, link Link) audit.Act {
+	return audit.Act{
 		Scope: audit.OfTenant(*link.TenantID), At: s.now(), Actor: actor, Action: action,
 		Target: link.ID(), Detail: audit.Detail{Params: map[string]string{"role": string(link.Role)}},
-	})
+	}
 }
 
 // Invitations returns the invitations to tenants that are still valid, newest first.
@@ -220,20 +235,16 @@ func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]Op
 // fault.NotFound.
 func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
 	open, err := s.Invitations(ctx, access.tenantID)
-	if err != nil {
-		return err
+	i := slices.IndexFunc(open, func(link OpenInvitation) bool { return link.ID() == id })
+	if err != nil || i < 0 {
+		return orElse(err, fault.New(fault.NotFound, "Not found"))
 	}
-	for _, link := range open {
-		if link.ID() == id {
-			return s.store.UpdateAccounts(ctx, func(tx Tx) error {
-				if _, err := tx.TakeLink(LinkInvitation, link.Hash, s.now()); err != nil {
-					return err
-				}
-				return s.logInvitation(tx, access.Actor(), audit.InvitationRevoke, link.Link)
-			})
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if _, err := tx.TakeLink(LinkInvitation, open[i].Hash, s.now()); err != nil {
+			return err
 		}
-	}
-	return fault.New(fault.NotFound, "Not found")
+		return tx.AppendAudit(s.invitationAct(access.Actor(), audit.InvitationRevoke, open[i].Link))
+	})
 }
 
 // Accept uses an invitation to make somebody a member, and signs them in. If a user has
@@ -257,8 +268,10 @@ func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser)
 	if err != nil {
 		return Signed{}, err
 	}
-	bucket, err := s.attemptInvitation(ctx, made.Email, link)
-	if err != nil {
+	// Failures are counted, as attempt does, for the address and the tenant together: they do not keep the user from
+	// logging in, and more invitations of the tenant do not give more tries.
+	bucket := s.sealer.MAC("account " + made.Email + " invited by " + link.TenantID.String())
+	if err := s.count(ctx, bucket, func(Tx, time.Time) error { return nil }); err != nil {
 		return Signed{}, err
 	}
 	if user.Email == "" {

@@ -193,8 +193,10 @@ func (s *Service) shutOut(user User, login Login) bool {
 	return s.instance.Required && !user.Operator && !slices.Contains(login.Methods, ByProvider)
 }
 
-// write appends acts to the log, at the end of a transaction.
+// write appends acts to the logs, at the end of a transaction, in an order of the logs that all transactions have, so
+// that no two wait for each other: those of tenants by their IDs, then the instance's.
 func write(tx Tx, acts []audit.Act) error {
+	slices.SortStableFunc(acts, func(a, b audit.Act) int { return cmp.Compare(a.Scope, b.Scope) })
 	for _, act := range acts {
 		if err := tx.AppendAudit(act); err != nil {
 			return err

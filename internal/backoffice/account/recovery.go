@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"time"
 
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
@@ -32,10 +33,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if user.Managed() {
 			return ErrManaged
 		}
-		if err := tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}); err != nil {
-			return err
-		}
-		if err := tx.InsertLink(link); err != nil {
+		_, err = tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID})
+		if err = errors.Join(err, tx.InsertLink(link)); err != nil {
 			return err
 		}
 		message := mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address}
@@ -127,37 +126,34 @@ func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *used
 // them, and refuses new log-ins. Disabling a disabled
 // user changes nothing. It returns fault.NotFound.
 func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
-	now := s.now()
-	return s.setDisabled(ctx, actor, audit.UserDisable, userID, func(tx Tx) (bool, error) {
-		changed, err := tx.SetDisabled(userID, &now)
-		if err != nil || !changed {
-			return false, err
-		}
-		if err := errors.Join(tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}),
-			tx.DeleteLinks(Link{CreatedBy: &userID})); err != nil {
-			return false, err
-		}
-		_, err = tx.EndLogins(userID, nil, now)
-		return true, err
-	})
+	return s.setDisabled(ctx, actor, audit.UserDisable, userID, new(s.now()))
 }
 
 // Enable lets a disabled user sign in again. It returns fault.NotFound.
 func (s *Service) Enable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
-	return s.setDisabled(ctx, actor, audit.UserEnable, userID,
-		func(tx Tx) (bool, error) { return tx.SetDisabled(userID, nil) })
+	return s.setDisabled(ctx, actor, audit.UserEnable, userID, nil)
 }
 
 func (s *Service) setDisabled(
-	ctx context.Context, actor audit.Actor, action audit.Action, userID uuid.UUID, set func(tx Tx) (bool, error),
+	ctx context.Context, actor audit.Actor, action audit.Action, userID uuid.UUID, since *time.Time,
 ) error {
 	if _, err := s.store.UserByID(ctx, userID); err != nil {
 		return err
 	}
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		if changed, err := set(tx); err != nil || !changed {
+		changed, err := tx.SetDisabled(userID, since)
+		if err != nil || !changed {
 			return err
 		}
-		return tx.AppendAudit(s.userAct(actor, action, userID))
+		acts := []audit.Act{s.userAct(actor, action, userID)}
+		if since != nil {
+			_, recovery := tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID})
+			_, logins := tx.EndLogins(userID, nil, *since)
+			acts, err = s.endLinks(tx, actor, Link{CreatedBy: &userID}, acts...)
+			if err = errors.Join(recovery, logins, err); err != nil {
+				return err
+			}
+		}
+		return write(tx, acts)
 	})
 }

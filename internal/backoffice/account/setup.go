@@ -84,10 +84,10 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 		var acts []audit.Act
 		if taken.TenantID != nil {
 			member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: Owner, CreatedAt: s.now()}
-			if err := errors.Join(tx.InsertMembership(member), tx.DeleteLinks(ownerInvitations(member.TenantID))); err != nil {
+			acts, err = s.endLinks(tx, actor, ownerInvitations(member.TenantID), s.memberAct(actor, audit.MemberAdd, member))
+			if err = errors.Join(err, tx.InsertMembership(member)); err != nil {
 				return proof{}, err
 			}
-			acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))
 		}
 		return proof{methods: []Method{p.method()}, acts: append(acts, s.userAct(actor, audit.UserCreate, user.ID))}, nil
 	})

@@ -113,15 +113,13 @@ func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool
 	if err := tx.SetUser(User{ID: user.ID, Operator: operator}, "Operator"); err != nil {
 		return nil, err
 	}
-	if !operator {
-		if err := tx.DeleteLinks(Link{CreatedBy: &user.ID}); err != nil {
-			return nil, err
-		}
-	}
 	act := s.userAct(actor, audit.UserOperator, user.ID)
 	act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "operator", Old: strconv.FormatBool(!operator),
 		New: strconv.FormatBool(operator)}}}
-	return []audit.Act{act}, nil
+	if operator {
+		return []audit.Act{act}, nil
+	}
+	return s.endLinks(tx, actor, Link{CreatedBy: &user.ID}, act)
 }
 
 // setRoles gives a user exactly these roles, and returns the entries for what changed.
@@ -145,26 +143,27 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 		} else {
 			err = tx.DeleteMembership(before.TenantID, before.UserID)
 		}
-		if err == nil && role == Owner {
-			err = tx.DeleteLinks(ownerInvitations(before.TenantID))
-		} else if err == nil {
-			err = tx.DeleteLinks(invitationsBy(before))
+		of := invitationsBy(before)
+		if role == Owner {
+			of = ownerInvitations(before.TenantID)
+		}
+		if err == nil {
+			acts, err = s.endLinks(tx, actor, of, append(acts, act)...)
 		}
 		if err != nil {
 			return nil, err
 		}
-		acts = append(acts, act)
 	}
 	for id, role := range roles {
 		member := Membership{TenantID: id, UserID: user.ID, Role: role, CreatedAt: s.now()}
 		err := tx.InsertMembership(member)
+		acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))
 		if err == nil && role == Owner {
-			err = tx.DeleteLinks(ownerInvitations(id))
+			acts, err = s.endLinks(tx, actor, ownerInvitations(id), acts...)
 		}
 		if err != nil {
 			return nil, err
 		}
-		acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))
 	}
 	return acts, nil
 }

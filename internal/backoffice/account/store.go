@@ -125,8 +125,8 @@ type Tx interface {
 	TakeLink(kind LinkKind, hash []byte, now time.Time) (Link, error)
 
 	InsertLink(l Link) error
-	// DeleteLinks deletes all links that have the fields that are set in a link.
-	DeleteLinks(of Link) error
+	// DeleteLinks deletes and returns all links that have the fields that are set in a link.
+	DeleteLinks(of Link) ([]Link, error)
 
 	InsertLogin(l Login) error
 	// RenewLogin gives a log-in that has not ended at now another hash, more

@@ -34,7 +34,7 @@ func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, 
 	if !role.May(BeMember) {
 		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})
 	}
-	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
+	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) ([]audit.Act, error) {
 		if user, err := tx.LockUser(userID); err != nil || user.Managed() {
 			return nil, orElse(err, ErrManaged)
 		}
@@ -44,28 +44,28 @@ func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, 
 		act := s.memberAct(access.Actor(), audit.MemberUpdate, before)
 		act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "role", Old: string(before.Role), New: string(role)}}}
 		if err := tx.SetRole(before.TenantID, before.UserID, role); err != nil || role == Owner {
-			return &act, err
+			return []audit.Act{act}, err
 		}
-		return &act, tx.DeleteLinks(invitationsBy(before))
+		return s.endLinks(tx, access.Actor(), invitationsBy(before), act)
 	})
 }
 
 // RemoveMember removes a member, who may be the user themselves, and ends the
 // invitations that they created. It returns fault.NotFound or ErrLastOwner.
 func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.UUID) error {
-	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
+	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) ([]audit.Act, error) {
 		act := s.memberAct(access.Actor(), audit.MemberRemove, before)
 		if err := tx.DeleteMembership(before.TenantID, before.UserID); err != nil {
 			return nil, err
 		}
-		return &act, tx.DeleteLinks(invitationsBy(before))
+		return s.endLinks(tx, access.Actor(), invitationsBy(before), act)
 	})
 }
 
-// changeMember changes a membership and writes its entry, unless that is nil. No
+// changeMember changes a membership and writes its entries. No
 // other transaction changes the tenant's owners meanwhile.
 func (s *Service) changeMember(
-	ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) (*audit.Act, error),
+	ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) ([]audit.Act, error),
 ) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if err := tx.LockOwners(access.tenantID); err != nil {
@@ -75,13 +75,13 @@ func (s *Service) changeMember(
 		if err != nil {
 			return err
 		}
-		act, err := change(tx, before)
+		acts, err := change(tx, before)
 		if fault.CodeOf(err) == fault.Conflict && !errors.Is(err, ErrManaged) {
 			return ErrLastOwner
 		}
-		if err != nil || act == nil {
+		if err != nil {
 			return err
 		}
-		return tx.AppendAudit(*act)
+		return write(tx, acts)
 	})
 }

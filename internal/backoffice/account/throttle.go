@@ -97,15 +97,6 @@ func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browse
 	})
 }
 
-// attemptInvitation counts a failure, as attempt does, for an address that is entered
-// on the page of an invitation. The bucket belongs to the address and the tenant
-// together. So failures there do not keep the user from logging in, and more
-// invitations of the tenant do not give more tries.
-func (s *Service) attemptInvitation(ctx context.Context, email string, link Link) (bucket []byte, err error) {
-	bucket = s.sealer.MAC("account " + email + " invited by " + link.TenantID.String())
-	return bucket, s.count(ctx, bucket, func(Tx, time.Time) error { return nil })
-}
-
 // attemptLink counts a use of a link that creates or changes a user, before anything is
 // looked up. If there were too many uses, it returns a *ThrottleError. Otherwise it
 // returns the party in whose turn the password is hashed: the link's tenant, or

@@ -297,7 +297,8 @@ func TestMailsEndWithTheirLinks(t *testing.T) {
 		}
 		o.round(t, d, 2)
 		if err := o.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: shop, Role: account.Owner})
+			_, err := tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: shop, Role: account.Owner})
+			return err
 		}); err != nil {
 			t.Fatal(err)
 		}

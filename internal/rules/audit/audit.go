@@ -134,7 +134,7 @@ type Tx interface {
 	// AppendAudit writes an entry at the end of its scope's chain, and locks that end
 	// until the transaction ends. It must be the last statement of the transaction, so
 	// that the lock is short and two transactions never wait for each other. A
-	// transaction that writes to two scopes writes to Instance last.
+	// transaction that writes to several scopes writes in their order, so to Instance last.
 	AppendAudit(act Act) error
 }
 

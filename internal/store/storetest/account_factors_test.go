@@ -305,12 +305,12 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 			return errors.Join(tx.InsertLink(invitation), tx.InsertLink(recovery), tx.InsertLink(owners))
 		})
 		inAccounts(t, s, func(tx account.Tx) error {
-			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), Role: account.Owner})
+			return ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), Role: account.Owner})
 		})
 		_, err := s.LinkByHash(t.Context(), owners.Hash)
 		wantNoError(t, err)
 		inAccounts(t, s, func(tx account.Tx) error {
-			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Owner})
+			return ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Owner})
 		})
 		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
 			!reflect.DeepEqual(got[0], account.OpenInvitation{Link: invitation}) {
@@ -320,7 +320,7 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 			t.Errorf("expired invitations = %+v, %v", got, err)
 		}
 		inAccounts(t, s, func(tx account.Tx) error {
-			return tx.DeleteLinks(account.Link{Kind: account.LinkRecovery, UserID: &user.ID})
+			return ends(tx, account.Link{Kind: account.LinkRecovery, UserID: &user.ID})
 		})
 		_, err = s.LinkByHash(t.Context(), recovery.Hash)
 		wantCode(t, "a replaced recovery link", err, fault.NotFound)
@@ -340,16 +340,22 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		}
 		inAccounts(t, s, func(tx account.Tx) error {
 			return errors.Join(tx.InsertLink(recovery),
-				tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: new(id(t))}),
-				tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), CreatedBy: &user.ID}),
-				tx.DeleteLinks(account.Link{CreatedBy: new(id(t))}))
+				ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: new(id(t))}),
+				ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), CreatedBy: &user.ID}),
+				ends(tx, account.Link{CreatedBy: new(id(t))}))
 		})
 		left("those of others", 2)
 		inAccounts(t, s, func(tx account.Tx) error {
-			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: &user.ID})
+			return ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: &user.ID})
 		})
 		left("the tenant's", 1)
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteLinks(account.Link{CreatedBy: &user.ID}) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			ended, err := tx.DeleteLinks(account.Link{CreatedBy: &user.ID})
+			if len(ended) != 1 || !reflect.DeepEqual(ended[0], recovery) {
+				t.Errorf("the deleted links are %+v", ended)
+			}
+			return err
+		})
 		left("all", 0)
 	})
 }
@@ -414,4 +420,9 @@ func TestThrottleIsDroppedMeanwhile(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+func ends(tx account.Tx, of account.Link) error {
+	_, err := tx.DeleteLinks(of)
+	return err
 }
