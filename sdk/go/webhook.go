@@ -17,7 +17,7 @@ import (
 
 // Errors of VerifyWebhook. With any of them, answer 400 and do nothing else.
 var (
-	ErrWebhook       = errors.New("the webhook's signature or time does not verify")
+	ErrWebhook       = errors.New("the webhook's signature, time or body does not verify")
 	ErrWebhookSecret = errors.New("the webhook secret must be whsec_ and 32 bytes in base64")
 )
 
@@ -50,7 +50,10 @@ func verifyWebhook(now time.Time, header http.Header, body []byte, secret string
 	for _, given := range strings.Split(header.Get("webhook-signature"), " ") {
 		if hmac.Equal([]byte(wanted), []byte(given)) {
 			var event CompletionEvent
-			return &event, json.Unmarshal(body, &event)
+			if json.Unmarshal(body, &event) != nil {
+				return nil, ErrWebhook
+			}
+			return &event, nil
 		}
 	}
 	return nil, ErrWebhook

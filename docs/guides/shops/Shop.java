@@ -2,6 +2,7 @@
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
@@ -107,7 +108,7 @@ public class Shop {
         }
         JsonObject event = JsonParser.parseString(new String(body, UTF_8)).getAsJsonObject();
         boolean live = API_KEY.startsWith("svc_live_");
-        if (event.get("status").getAsString().equals("VERIFIED") && event.get("is_adult").getAsBoolean()
+        if (event.get("status").getAsString().equals("VERIFIED") && event.get("is_adult").equals(new JsonPrimitive(true))
                 && event.get("livemode").getAsBoolean() == live) {
             release(event.get("session_id").getAsString());
         }

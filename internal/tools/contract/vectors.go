@@ -223,6 +223,18 @@ func webhookVectors() ([]webhookVector, error) {
 			knownBody, good, refused},
 		{"a signature beyond ASCII", knownTime, headers("webhook-signature", "v1,é"), knownBody, good, refused},
 	}
+	for _, not := range [][2]string{
+		{"is_adult is a text", strings.Replace(knownBody, "true", `"false"`, 1)},
+		{"livemode is a text", strings.Replace(knownBody, "false", `"false"`, 1)},
+		{"it is a list", "[]"}, {"it is cut", knownBody[:20]},
+	} {
+		signed, err := webhook.Sign([][]byte{key}, knownEvent, at, []byte(not[1]))
+		if err != nil {
+			return nil, err
+		}
+		h := headers("webhook-signature", signed.Get("webhook-signature"))
+		all = append(all, webhookVector{"signed, but " + not[0], knownTime, h, not[1], good, refused})
+	}
 	for _, bad := range badSecrets(webhookPrefix) {
 		all = append(all, webhookVector{"under " + bad[0], knownTime, headers(), knownBody, bad[1], noSecret})
 	}

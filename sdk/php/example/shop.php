@@ -86,7 +86,7 @@ function webhook(): void
         return;
     }
     $live = str_starts_with(getenv("AGEGATE_API_KEY"), "svc_live_");
-    if ($event["status"] === "VERIFIED" && $event["is_adult"] && $event["livemode"] === $live) {
+    if ($event["status"] === "VERIFIED" && $event["is_adult"] === true && $event["livemode"] === $live) {
         release($event["session_id"]);
     }
     http_response_code(204);

@@ -30,4 +30,9 @@ def verify_webhook(headers: Mapping[str, str], raw_body: bytes, secret: str) -> 
     wanted = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     if not any(hmac.compare_digest(wanted.encode(), one.encode()) for one in given.get("webhook-signature", "").split(" ")):
         return None
-    return json.loads(raw_body)
+    try:
+        event = json.loads(raw_body)
+        typed = isinstance(event["is_adult"], bool) and isinstance(event["livemode"], bool)
+    except (ValueError, TypeError, KeyError):  # signed, but not an event
+        return None
+    return event if typed else None

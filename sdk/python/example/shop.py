@@ -43,7 +43,7 @@ class Shop(BaseHTTPRequestHandler):
         if event is None:
             return self.answer(400, "Not verified.")
         live = AGEGATE_API_KEY.startswith("svc_live_")
-        if event["status"] == "VERIFIED" and event["is_adult"] and event["livemode"] == live:
+        if event["status"] == "VERIFIED" and event["is_adult"] is True and event["livemode"] == live:
             release(event["session_id"])
         self.answer(204)
 

@@ -36,7 +36,7 @@ const routes = {
     const event = await verifyWebhook(request.headers, await text(request), AGEGATE_WEBHOOK_SECRET);
     if (!event) return response.writeHead(400).end("Not verified.");
     const live = AGEGATE_API_KEY.startsWith("svc_live_");
-    if (event.status === "VERIFIED" && event.is_adult && event.livemode === live) release(event.session_id);
+    if (event.status === "VERIFIED" && event.is_adult === true && event.livemode === live) release(event.session_id);
     response.writeHead(204).end();
   },
 };
