@@ -24,6 +24,7 @@ func TestFrameworks(t *testing.T) {
 	}{
 		{"FastAPI", "In Python", "agegate-*.whl", pythonTools},
 		{"Django", "In Python", "agegate-*.whl", pythonTools},
+		{"Express", "In JavaScript", "agegate-client-*.tgz", nodeTools},
 		{"Next.js", "In JavaScript", "agegate-client-*.tgz", nodeTools},
 		{"Hono on Cloudflare Workers", "In JavaScript", "agegate-client-*.tgz", nodeTools},
 	} {

@@ -24,7 +24,7 @@ var groups = []struct {
 	{"Build", []guide{
 		{"integrate", "docs/guides/integrate.md", "Create a session, send the shopper to it, confirm the pass."},
 		{"clients", "docs/guides/clients.md", "For Go, TypeScript, Python and PHP."},
-		{"frameworks", "docs/guides/frameworks.md", "Whole shops in FastAPI, Django, Next.js and Hono."},
+		{"frameworks", "docs/guides/frameworks.md", "Whole shops in FastAPI, Django, Express, Next.js and Hono."},
 		{"verify-token", "docs/guides/verify-token.md", "Know the pass as soon as the shopper is back."},
 		{"verify-webhook", "docs/guides/verify-webhook.md", "Know the result even if the browser was closed."},
 		{"door", "docs/guides/door.md", "A program beside a wiki, a forum or any other site."},
