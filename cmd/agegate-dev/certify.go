@@ -174,10 +174,8 @@ func (c *cli) certify(
 	if err != nil {
 		return nil, err
 	}
-	if left := certify.LeftOut(target, known); len(left) > 0 {
-		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, of WEBHOOK_SECRET and webhook_url, of age, or of "+
-			"--front and poll: %s.\n",
-			strings.Join(left, " "))
+	for _, missing := range certify.LeftOut(target, known) {
+		fmt.Fprintln(stderr, "Left out, for want of", missing)
 	}
 	fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
 	progress := caseProgress(stderr, suite.Passed)

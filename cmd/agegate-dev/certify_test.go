@@ -153,7 +153,8 @@ replay: 20ms
 		passes                 bool
 	}{
 		{name: "redirect and polling", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON, passes: true,
-			want: []string{"redirect.good", "polling.other-session", "Left out, for want of"}},
+			want: []string{"redirect.good", "polling.other-session", "for want of --front: polling.fails",
+				"for want of WEBHOOK_SECRET: webhook.*", "for want of REDIRECT_SECRET: "}},
 		{name: "redirect alone, at once again", key: c.Test.APIKey, ways: "redirect", order: asJSON, passes: true,
 			want: []string{"redirect.expired", "redirect.junk", "redirect.doubled"}},
 		{name: "redirect and polling, with the secrets", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON,
@@ -162,7 +163,7 @@ replay: 20ms
 		{name: "a careless shop", key: c.Test.APIKey, ways: "redirect", order: asJSON, careless: true,
 			want: []string{"LET IN", "redirect.empty-key", "redirect.expired", "Recompute the MAC under your own secret"}},
 		{name: "a form for a JSON shop", key: c.Test.APIKey, ways: "redirect", order: "form: {age: \"18\"}",
-			want: []string{"the shop took no order: answer 415", "with form or json"}},
+			want: []string{"the shop took no order by POST: answer 415", "with method, form or json"}},
 		{name: "a live key", key: c.Live.APIKey, ways: "redirect", order: asJSON, want: []string{"must be a test key"}},
 		{name: "a key of nobody", key: "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb", ways: "redirect", order: asJSON,
 			want: []string{"Invalid API key"}},

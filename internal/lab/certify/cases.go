@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,45 +32,50 @@ func allCases() []testCase {
 // choose returns the possible cases whose names match one of the patterns; all of
 // them if there is none.
 func choose(patterns []string, target *Target, known Secrets) ([]testCase, error) {
-	open := slices.DeleteFunc(allCases(), func(c testCase) bool { return !c.possible(target, known) })
+	open := slices.DeleteFunc(allCases(), func(c testCase) bool { return c.lacks(target, known) != "" })
 	return suite.Choose(open, func(c testCase) string { return c.name }, patterns)
 }
 
-// possible reports whether the case can be tried at a shop with the known secrets.
-// Without the redirect secret, only a passed session has a token, and the shop may
-// also release such an order by webhook or lookup.
-func (c testCase) possible(t *Target, known Secrets) bool {
-	if slices.Contains(c.ways(), WayWebhook) && (known.Webhook == nil || t.WebhookURL == "") {
-		return false
-	}
+// lacks returns what is missing to try the case at a shop with the known secrets: a
+// variable, a flag or a field of the target, or nothing. Without the redirect secret,
+// only a passed session has a token, and the shop may also release such an order by
+// webhook or lookup.
+func (c testCase) lacks(t *Target, known Secrets) string {
+	hooked := slices.Contains(c.ways(), WayWebhook)
 	switch {
-	case c.fronted && (t.Front == nil || t.Poll == nil):
-		return false
+	case hooked && known.Webhook == nil:
+		return "WEBHOOK_SECRET"
+	case hooked && t.WebhookURL == "":
+		return "webhook_url"
+	case c.fronted && t.Front == nil:
+		return "--front"
+	case c.fronted && t.Poll == nil:
+		return "poll"
 	case c.name == ageCase && t.Age == 0:
-		return false
-	case known.Redirect != nil:
-		return true
-	case c.signs:
-		return false
-	case c.passes:
-		return !t.releasesOn(WayWebhook) && !t.releasesOn(WayPolling)
+		return "age"
+	case known.Redirect == nil && (c.signs || c.passes && (t.releasesOn(WayWebhook) || t.releasesOn(WayPolling))):
+		return "REDIRECT_SECRET"
 	}
-	return true
+	return ""
 }
 
-// LeftOut returns the names of the cases that cannot be tried, those of webhooks as
-// webhook.*.
-func LeftOut(t Target, known Secrets) (names []string) {
+// LeftOut returns, for each thing that is missing, its name and the names of the cases that
+// cannot be tried without it, those of webhooks as webhook.*.
+func LeftOut(t Target, known Secrets) (missing []string) {
+	names := map[string][]string{}
 	for _, c := range allCases() {
-		name := c.name
+		name, lack := c.name, c.lacks(&t, known)
 		if c.ways()[0] == WayWebhook {
 			name = "webhook.*"
 		}
-		if !c.possible(&t, known) && !slices.Contains(names, name) {
-			names = append(names, name)
+		if lack != "" && !slices.Contains(names[lack], name) {
+			names[lack] = append(names[lack], name)
 		}
 	}
-	return names
+	for _, lack := range slices.Sorted(maps.Keys(names)) {
+		missing = append(missing, lack+": "+strings.Join(names[lack], " "))
+	}
+	return missing
 }
 
 // Case describes a case in a plan.

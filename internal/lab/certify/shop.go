@@ -110,7 +110,8 @@ func (r *run) orderIn(buyer *browser) *order {
 	o := &order{browser: buyer}
 	v := r.request(o, &r.target.Order, "", true)
 	if v.class != "" || v.status >= 400 {
-		stopf("the shop took no order: %s; give in order what the shop's own page sends, with form or json", v)
+		stopf("the shop took no order by %s: %s; give in order what the shop's own page sends, with method, form or json",
+			r.target.Order.Method, v)
 	}
 	if !isLink(v.address()) {
 		stopf("the shop's answer to an order (%d) leads to no verification URL; redirect to it, or answer "+
