@@ -160,9 +160,7 @@ func demoSecretKey(dataDir string) (string, error) {
 			dataDir, secretKeyFile)
 	}
 	raw := make([]byte, 32)
-	if _, err := rand.Read(raw); err != nil {
-		return "", err
-	}
+	_, _ = rand.Read(raw) // never fails
 	made := base64.StdEncoding.EncodeToString(raw)
 	return made, os.WriteFile(path, []byte(made), 0o600)
 }
@@ -210,7 +208,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
-	printDemo(stdout, cfg, shopURL, kept.APIKey)
+	printDemo(stdout, cfg, kept)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return gateway.Run(ctx) })
@@ -268,9 +266,9 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 	return writeJSON(k.path, k)
 }
 
-func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {
-	fmt.Fprint(w, "\nagegate is running.\n\n")
-	fmt.Fprintf(w, "  Sample shop     %s     open this: buy, verify, watch the result arrive\n", shopURL)
+func printDemo(w io.Writer, cfg config.Config, kept *keptShop) {
+	fmt.Fprintf(w, "\nagegate is running.\n\n  Sample shop     %s     open this: buy, verify, watch the result arrive\n",
+		kept.ShopURL)
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
 	}
@@ -284,9 +282,12 @@ Create a session yourself, in another terminal, and open the verification_url of
     -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
     -d '{"target_age": 18}'
 
-%[1]s/docs/integrate goes on from there.
+%[1]s/docs/integrate goes on from there. A shop of your own verifies with the sample shop's test secrets:
+
+  export AGEGATE_REDIRECT_SECRET=%[3]s
+  export AGEGATE_WEBHOOK_SECRET=%[4]s
 
 Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 
-`, cfg.BaseURL, apiKey)
+`, cfg.BaseURL, kept.APIKey, kept.RedirectSecret, kept.WebhookSecret)
 }

@@ -135,6 +135,7 @@ func TestDemoPrintsItsBannerLast(t *testing.T) {
 	}
 	if out := stdout.String(); !strings.Contains(out, "agegate is running.") ||
 		!strings.Contains(out, "/dashboard/link/") || // without a terminal too
+		!strings.Contains(out, "AGEGATE_REDIRECT_SECRET=rdsec_test_") || !strings.Contains(out, "_SECRET=whsec_") ||
 		!strings.HasSuffix(out, "for each request.\n\n") {
 		t.Errorf("the demo prints\n%s", out)
 	}
