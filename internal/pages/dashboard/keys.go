@@ -117,7 +117,7 @@ func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
 	return q, nil
 }
 
-// liveTodos are the items of the checklist without which live sessions fail.
+// liveTodos are the items of the checklist without which live sessions fail, the webhook URL if it is set.
 var liveTodos = []string{"success_url", "cancel_url", "webhook_url", "https", "allowance"}
 
 // noteOpen names in a question which of liveTodos are open.
@@ -138,7 +138,7 @@ func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (keys []string) {
 	open, _ := p.todosOf(r, list)
 	for _, todo := range open {
-		if slices.Contains(liveTodos, todo.Name) {
+		if slices.Contains(liveTodos, todo.Name) && (todo.Name != "webhook_url" || todo.Flaw != "") {
 			keys = append(keys, todo.Text)
 		}
 	}

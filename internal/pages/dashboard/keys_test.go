@@ -15,13 +15,13 @@ func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	d.stepUp(t)
 	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		const open = `>Still open: Replace the Success URL, Set the Webhook URL, ` +
-			`Have the gateway’s operator serve it over https. <a href="`
+		const open = `>Still open: Replace the Success URL, ` +
+			`Get the gateway served over https (its operator does). <a href="`
 		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open+d.base+`/test"`) != takes {
 			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)
 		}
 		_, body := d.fill(t, mode+"/keys/new", 200, "name", "x")
-		if strings.Contains(body, "This creates a live session and uses one check.") != takes {
+		if strings.Contains(body, "This creates a live session and uses one check. Live mode has its own redirect secret") != takes {
 			t.Errorf("%s: the page says that its command takes a check: %t", mode, !takes)
 		}
 	}

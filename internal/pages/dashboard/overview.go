@@ -103,10 +103,10 @@ type tileFigure struct {
 	Note  page.Text
 }
 
-// All is how many items the checklist has, with that of Settle, which agegate cannot see done.
-func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) + min(len(v.Settle()), 1) }
+// All is how many items the checklist has.
+func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
 
-// Settle is the key of what else is to be settled: whose estimate, or comparison of faces, decides; "" for neither.
+// Settle is the key of what agegate cannot see done: to settle whose estimate, or comparison of faces, decides; "" for neither.
 func (v *overviewView) Settle() string {
 	switch {
 	case !v.of.DocumentOnly:
@@ -323,8 +323,8 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	for _, name := range todos {
-		if name == "spoof" && r.Tenant.DocumentOnly {
-			continue // no check of documents ends so
+		if name == "spoof" && r.Tenant.DocumentOnly || name == "webhook_answered" && !list.WebhookURL {
+			continue // no check of documents ends so, and no webhook is sent
 		}
 		if state[name] && flaws[name] == "" {
 			done = append(done, name)

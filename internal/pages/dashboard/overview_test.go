@@ -263,7 +263,7 @@ func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, sec
 			tt.flaw != "" && !strings.Contains(open, todo+` <span class="badge warn">`+tt.flaw+"<") {
 			t.Errorf("%s lacks %q: %s", tt.url, tt.flaw, open)
 		}
-		if strings.Contains(open, "Have the gateway’s operator serve it over https</span>") == secure {
+		if strings.Contains(open, "Get the gateway served over https (its operator does)</span>") == secure {
 			t.Errorf("https %t, and the list has it, for the operator to do: %t", secure, !secure)
 		}
 	}
