@@ -106,7 +106,7 @@ type tileFigure struct {
 // All is how many items the checklist has.
 func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
 
-// Settle is the key of what agegate cannot see done: to settle whose estimate, or comparison of faces, decides; "" for neither.
+// Settle is the key of what agegate cannot see done, to settle whose estimate or comparison of faces decides; or "".
 func (v *overviewView) Settle() string {
 	switch {
 	case !v.of.DocumentOnly:
