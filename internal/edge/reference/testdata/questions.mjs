@@ -210,6 +210,8 @@ const answers = {
   "retry camera": "/docs/integrate#another-try-after-a-refusal",
   "back of card": "/docs/document#what-it-does-not-show",
   Jugendschutz: "/docs/laws#what-counts-where",
+  "Wein Deutschland": "/docs/laws#germany",
+  "Alkohol Schweiz": "/docs/laws#what-counts-where",
   Personalausweis: "/docs/laws#the-settings-that-follow",
   "customer says passed but order pending": "/docs/support#passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "camera on a phone": "/docs/localhost#try-the-camera-on-a-phone",
