@@ -20,8 +20,8 @@ const enlarged = { width: 320, height: 256 }; // a laptop's window at 400 %
 /** The edges of an element in the window, as the shopper sees them. */
 const edges = (page, selector) =>
   page.evaluate((selector) => {
-    const { top, bottom } = document.querySelector(selector).getBoundingClientRect();
-    return { top, bottom, height: innerHeight };
+    const { top, bottom, left, right } = document.querySelector(selector).getBoundingClientRect();
+    return { top, bottom, left, right, height: innerHeight };
   }, selector);
 
 async function isInView(page, selector, what, least) {
@@ -47,6 +47,8 @@ test("every prompt in every language, in the smallest windows", async (t) => {
         const what = `${tag}, ${size.width}×${size.height}`;
         await isInView(page, ".guidance", what, Infinity);
         await isInView(page, "#more-time", what, Infinity);
+        const [icon, words] = await Promise.all(["#guidance-icon", "#guidance-text"].map((each) => edges(page, each)));
+        assert.ok(size === enlarged || icon.right <= words.left || icon.left >= words.right, `${what}: the arrow stands beside all lines`);
         await isInView(page, "#stage", what, 150);
         await fitsWidth(page);
       }
@@ -177,8 +179,9 @@ test("the first page's main button in every language, below a logo, and nothing 
         for (const way of ways) assert.ok(await isOnTop(page, way), `${way}, at the end`);
         await fitsWidth(page);
         await part(page, "languages").click();
-        const { x, width } = await page.locator(".languages ul").boundingBox();
-        assert.ok(x >= 0 && x + width <= 320, `the list of languages is from ${x} to ${x + width}`);
+        const { x, y, width } = await page.locator(".languages ul").boundingBox();
+        assert.ok(x >= 0 && x + width <= 320 && y >= 0, `the list of languages is from ${x} to ${x + width}, at ${y}`);
+        assert.ok(await page.locator(".languages ul").evaluate((list) => list.scrollHeight <= list.clientHeight), "the list is cut off");
       });
     }
     page.kept();
@@ -290,6 +293,15 @@ test("the code for another device in every language, whole in a computer's windo
     await sees(page, "local"); // what runs on localhost says that no other device reaches it
   }
   assert.deepEqual(high, {});
+  const phone = await visitor(browser, { viewport: { width: 360, height: 740 } });
+  const link = await page.locator("#address").textContent();
+  for (const tag of languages) {
+    await phone.goto(`${link}?lang=${tag}`);
+    for (const each of ["code", "codes-match"]) assert.ok(await isOnTop(phone, each), `${tag}, on the phone: ${each} is in view`);
+    await isInView(phone, "h2", `${tag}, the age asked for`, Infinity);
+    await fitsWidth(phone);
+  }
+  phone.kept();
   page.kept();
 });
 
