@@ -16,7 +16,6 @@ import (
 type documentView struct {
 	layout
 	exit
-	TargetAge int
 	Preferred bool          // no estimate came before
 	Ended     bool          // a camera check ended without one
 	Said      string        // the key of why; empty if the page does not name it
@@ -34,7 +33,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Mobile: mobile(c),
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), Mobile: mobile(c),
 		Preferred: v.sess.Basis.Cutoff == nil, Ended: v.sess.BegunAt != nil && v.sess.Basis.Cutoff == nil,
 		Ways: ways, Left: v.sess.DocumentsLeft(),
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),

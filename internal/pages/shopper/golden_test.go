@@ -37,7 +37,7 @@ func goldenScreens() map[string]goldenScreen {
 	test := layout{Path: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
 	form := func(action string) layout { return layout{Path: live.Path, Form: live.Path + action} }
 	ended := layout{Path: "/v/TOKEN", Test: true}
-	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
+	shop := exit{Merchant: "Corner Shop & Söhne", TargetAge: 18, Leave: "https://shop.example/cart?id=1&x=2"}
 	reviewed := shop
 	reviewed.Review = "https://shop.example/review?a=1&b=2"
 	camera := func() *cameraView {
@@ -45,7 +45,7 @@ func goldenScreens() map[string]goldenScreen {
 			Without: "/v/TOKEN/without-camera", Troubles: troubles}
 	}
 	asking := func() *walletView {
-		return &walletView{layout: live, exit: shop, TargetAge: 18, OtherWay: true, State: walletOpen,
+		return &walletView{layout: live, exit: shop, OtherWay: true, State: walletOpen,
 			Requests: `[{"protocol":"org-iso-mdoc","data":{}}]`, Apps: []walletApp{
 				{Name: wallet.SchemeProofOfAge, Link: "av://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
 				{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
@@ -60,18 +60,20 @@ func goldenScreens() map[string]goldenScreen {
 		}}
 	}
 	screens := map[string]goldenScreen{
-		"intro": {screen: "intro", view: func() view { return &introView{layout: live, exit: shop, TargetAge: 18} }},
+		"intro": {screen: "intro", view: func() view { return &introView{layout: live, exit: shop} }},
 		"intro-test-consents": {screen: "intro", view: func() view {
-			return &introView{layout: test, exit: shop, TargetAge: 21, Consents: true}
+			older := shop
+			older.TargetAge = 21
+			return &introView{layout: test, exit: older, Consents: true}
 		}},
 		"intro-choice": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, TargetAge: 18, Prefer: "both"}
+			return &introView{layout: live, exit: shop, Prefer: "both"}
 		}},
 		"intro-document-only": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, TargetAge: 18, DocumentOnly: true, Prefer: "both"}
+			return &introView{layout: live, exit: shop, DocumentOnly: true, Prefer: "both"}
 		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
-			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
+			return &introView{layout: test, exit: exit{Merchant: "Shop", TargetAge: 18}, CameraOff: true}
 		}},
 		"intro-brand": {screen: "intro", view: func() view {
 			branded := live
@@ -80,7 +82,7 @@ func goldenScreens() map[string]goldenScreen {
 				links: tenant.Links{PrivacyURL: "https://shop.example/privacy?a=1&b=2", HelpURL: "https://shop.example/help",
 					TermsURL: "https://shop.example/terms"},
 			}
-			return &introView{layout: branded, exit: shop, TargetAge: 18}
+			return &introView{layout: branded, exit: shop}
 		}},
 		"consent":         {screen: "consent", view: func() view { return &consentView{layout: form("/consent"), exit: shop} }},
 		"camera":          {screen: "camera", view: func() view { return camera() }},
@@ -102,23 +104,28 @@ func goldenScreens() map[string]goldenScreen {
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
-			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18,
+			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop,
 				Ways: []session.Way{session.WayWallet, session.WayPhoto}}
 		}},
 		"document-preferred": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18, Preferred: true, Ways: []session.Way{session.WayPhoto}}
+			return &documentView{layout: live, exit: shop, Preferred: true, Ways: []session.Way{session.WayPhoto}}
 		}},
 		"document-refused": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet},
+			return &documentView{layout: live, exit: shop, Ways: []session.Way{session.WayWallet},
 				Refused: wallet.ReasonExpired, Left: 2}
 		}},
 		"document-used-up": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
+			return &documentView{layout: live, exit: shop, Ways: []session.Way{session.WayWallet}, UsedUp: true}
 		}},
 		"privacy": {screen: "privacy", view: func() view { return &privacyView{} }},
-		"photo":   {screen: "photo", view: func() view { return &photoView{layout: form("/photo"), exit: shop, TargetAge: 18} }},
+		"photo":   {screen: "photo", view: func() view { return &photoView{layout: form("/photo"), exit: shop} }},
 		"photo-consent-missing": {screen: "photo", view: func() view {
-			return &photoView{layout: form("/photo"), exit: shop, TargetAge: 18, OtherWay: true, Missing: true}
+			return &photoView{layout: form("/photo"), exit: shop, OtherWay: true, Missing: true}
+		}},
+		"photo-camera-young": {screen: "camera", view: func() view {
+			v := camera()
+			v.Photo, v.Camera, v.Without, v.Back, v.Refused, v.Left = true, "/v/TOKEN/photo", "", "/v/TOKEN", photo.UnderAge, 1
+			return v
 		}},
 		"photo-camera": {screen: "camera", view: func() view {
 			v := camera()
@@ -127,7 +134,7 @@ func goldenScreens() map[string]goldenScreen {
 			return v
 		}},
 		"document-unavailable": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18}
+			return &documentView{layout: live, exit: shop}
 		}},
 		"wallet": {screen: "wallet", view: func() view { return asking() }},
 		"wallet-mobile": {screen: "wallet", view: func() view {
@@ -165,10 +172,12 @@ func goldenScreens() map[string]goldenScreen {
 		"handover-phone":   handover(handoverPhone),
 		"handover-expired": handover(handoverExpired),
 		"phone": {screen: "phone", view: func() view {
-			return &phoneView{layout: layout{Path: "/h/PHONE"}, exit: exit{Merchant: shop.Merchant}, Code: "4711",
-				Start: "/h/PHONE/start"}
+			return &introView{layout: layout{Path: "/h/PHONE"}, exit: shop, Code: "4711", Prefer: "photo"}
 		}},
 	}
+	screens["notice-passed"] = goldenScreen{screen: "notice", view: func() view {
+		return &noticeView{layout: layout{Path: "/h/PHONE"}, Name: "handover_done", Passed: true}
+	}}
 	for name, icon := range notices {
 		screens["notice-"+name] = goldenScreen{screen: "notice", view: func() view {
 			v := &noticeView{layout: live, exit: shop, Name: name, Icon: icon}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agegate/internal/check/age"
+	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -57,6 +58,8 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 	if got := found(t, shownCode, page.body); got != code || !strings.Contains(page.body, "Corner Shop") {
 		t.Errorf("the phone shows %s, the desktop %s", got, code)
 	}
+	contains(t, page.body, "Are you 18 or over?", "Your camera looks at your face", "The pictures are deleted at once",
+		"Corner Shop learns whether and how")
 	phone.post(phoneLink+"/start", nil).leadsTo(t, strings.TrimPrefix(phoneLink, f.server.URL))
 	phone.get(phoneLink).shows(t, http.StatusOK, "screen-primer")
 	if got := desktop.handoverState(link); got != `{"state":"phone"}` {
@@ -78,10 +81,55 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 	passing(t, desktop.get(link), f.stored(link).ID.String())
 	done := phone.get(phoneLink)
 	done.shows(t, http.StatusOK, "notice-handover_done")
+	contains(t, done.body, "<h1>Age confirmed</h1>", "Your other screen continues by itself")
 	if strings.Contains(done.body, "shop.example") {
 		t.Error("the phone was given an address of the merchant")
 	}
 	phone.get(link).shows(t, http.StatusOK, "notice-completed")
+}
+
+// A phone says that the age was confirmed only if it was, and only if it has accepted the hand-over.
+func TestAPhoneSaysHowTheCheckEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	for outcome, confirmed := range map[string]bool{"verified": true, "fallback": false, "spoof": false} {
+		desktop, phone := f.browser(), f.browser()
+		link, phoneLink, _ := f.handedOver(desktop, false)
+		phone.post(phoneLink+"/start", nil)
+		other, otherLink, _ := f.handedOver(desktop, false)
+		desktop.get(link + "?force=" + outcome)
+		desktop.get(other + "?force=" + outcome)
+		ended := phone.get(phoneLink)
+		ended.shows(t, http.StatusOK, "notice-handover_done")
+		if strings.Contains(ended.body, "Age confirmed") != confirmed {
+			t.Errorf("after %s the phone shows %s", outcome, ended.body)
+		}
+		if a := f.browser().get(otherLink); strings.Contains(a.body, "Age confirmed") {
+			t.Error("a phone that accepted nothing learns of a pass")
+		}
+	}
+}
+
+// A phone that films a document of somebody too young leaves the end of the check to the other screen.
+func TestAPhoneEndsNoDocumentCheck(t *testing.T) {
+	t.Parallel()
+	f := filmed(t, photo.UnderAge)
+	link, desktop := f.agreed()
+	desktop.post(link+"/handover", nil)
+	address := found(t, phoneAddress, desktop.get(link+"/handover").body)
+	phone := f.browser()
+	greeted := phone.get(address).body
+	contains(t, greeted, "Photographing a document takes about a minute", "The pictures are deleted at once")
+	if strings.Contains(greeted, "Your camera looks at your face") {
+		t.Error("the phone announces the camera check of an age")
+	}
+	phone.post(address+"/start", nil)
+	phone.films(address)
+	refused := phone.get(address + "?refused=under_age").body
+	contains(t, refused, "Your document must show that you are 18 or over", "To stop, close this page")
+	if strings.Contains(refused, `name="choice"`) {
+		t.Error("the phone offers a form that it cannot send")
+	}
 }
 
 func TestAHandoverIsForOnePhone(t *testing.T) {

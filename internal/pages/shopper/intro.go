@@ -13,7 +13,6 @@ import (
 type introView struct {
 	layout
 	exit
-	TargetAge int
 	Consents  bool // the shopper will be asked whether to share the estimate
 	CameraOff bool // only forced outcomes work
 	// DocumentOnly says that a document is shown and no estimate made.
@@ -21,23 +20,24 @@ type introView struct {
 	// Prefer is the text about the choice of a document instead of the camera:
 	// intro.prefer.<Prefer>. Empty if there is no choice.
 	Prefer string
+	Code   string // which the other screen shows too, on the phone of a hand-over
+}
+
+// introOf returns what the introduction says if the session may take ways of the document check.
+func introOf(v visit, l layout, ways []session.Way) *introView {
+	return &introView{layout: l, exit: exitOf(v), Consents: consents(v.tenant), DocumentOnly: v.tenant.DocumentOnly,
+		Prefer: preferOf(ways)}
 }
 
 // showIntro writes the introduction. It offers a document instead of the camera if the
 // session may take a way of the document check.
 func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
-	view := &introView{
-		layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
-		Consents: consents(v.tenant), DocumentOnly: v.tenant.DocumentOnly,
-		CameraOff: p.cfg.NewCapture == nil && !v.tenant.DocumentOnly,
+	ways, err := p.choices(c, v)
+	if err != nil {
+		return err
 	}
-	if !view.CameraOff {
-		ways, err := p.choices(c, v)
-		if err != nil {
-			return err
-		}
-		view.Prefer = preferOf(ways)
-	}
+	view := introOf(v, l, ways)
+	view.CameraOff = p.cfg.NewCapture == nil && !v.tenant.DocumentOnly
 	return p.render(c, http.StatusOK, "intro", view)
 }
 

@@ -12,7 +12,7 @@ var notices = map[string]string{
 	"completed":         "info", // perhaps no pass
 	"elsewhere":         "info",
 	"handover_gone":     "clock",
-	"handover_done":     "done",
+	"handover_done":     "info", // after a pass, the page says so
 	"handover_document": "info", // the other screen asks for a document
 	"expired":           "clock",
 	"not_available":     "info",
@@ -34,6 +34,7 @@ type noticeView struct {
 	Retry string // relative link to try again; may be empty
 	// Document is whether another check is to begin with a document, because the camera refused.
 	Document bool
+	Passed   bool // the phone of a hand-over says that its check confirmed the age
 }
 
 // noticeOf returns a page about a session, which leads back to its merchant.

@@ -10,13 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-type phoneView struct {
-	layout
-	exit
-	Code  string
-	Start string // path of the form
-}
-
 // phoneVisit reads the session of a phone's link. The visit's owner field says that
 // this phone has accepted the handover, and acts for the session's own browser.
 func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
@@ -61,15 +54,16 @@ func (p *Pages) showPhone(c echo.Context) error {
 		if v.sess.DocumentOpen() {
 			name = "handover_document"
 		}
-		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: name, Icon: notices[name]})
+		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: name, Icon: notices[name],
+			Passed: p.screenOf(v) == screenPassed})
 	case !v.owner:
 		if err := p.greetPhone(c, &v); err != nil {
 			return err
 		}
-		return p.render(c, http.StatusOK, "phone", &phoneView{
-			layout: l, exit: exit{Merchant: v.merchant()},
-			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
-		})
+		view := introOf(v, l, []session.Way{session.WayPhoto})
+		view.Code, view.Consents = session.HandoverCode(c.Param("handover")), false // asked on the other screen
+		view.DocumentOnly = v.sess.DocumentOpen()
+		return p.render(c, http.StatusOK, "phone", view)
 	case !p.filmable(v):
 		return p.notice(c, http.StatusServiceUnavailable, "not_available", v)
 	default:

@@ -29,10 +29,9 @@ func (p *Pages) registerPhoto(e *echo.Echo) {
 type photoView struct {
 	layout
 	exit
-	TargetAge int
-	OtherWay  bool // the choice that the page leads back to has another way
-	Ticked    bool
-	Missing   bool // the form came without consent
+	OtherWay bool // the choice that the page leads back to has another way
+	Ticked   bool
+	Missing  bool // the form came without consent
 }
 
 // photographable reports whether this browser may photograph a document now.
@@ -66,7 +65,7 @@ func (p *Pages) askPhoto(c echo.Context, v visit, view photoView) error {
 	if err != nil {
 		return err
 	}
-	view.layout, view.exit, view.TargetAge, view.OtherWay = p.layoutOf(v), exitOf(v), v.sess.TargetAge, len(ways) > 1
+	view.layout, view.exit, view.OtherWay = p.layoutOf(v), exitOf(v), len(ways) > 1
 	view.Form = v.path + "/photo"
 	return p.render(c, http.StatusOK, "photo", &view)
 }

@@ -20,16 +20,12 @@ const previewLogo = "/brand/preview.png"
 // Preview writes the introduction as a tenant's shoppers would see it with a brand,
 // for a frame of the dashboard. logo is the brand's PNG; nil: none.
 func (p *Pages) Preview(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byte, dark bool) error {
-	v := visit{tenant: of, brand: with, sess: session.Session{CancelURL: of.CancelURL}}
+	v := visit{tenant: of, brand: with, sess: session.Session{CancelURL: of.CancelURL, TargetAge: previewAge}}
 	v.brand.LogoHash = ""
-	view := &introView{
-		layout: layout{look: lookOf(v)}, exit: exitOf(v), TargetAge: previewAge,
-		Consents: consents(of), DocumentOnly: of.DocumentOnly,
-	}
-	if of.OffersDocument() {
-		ways := []session.Way{session.WayWallet, session.WayPhoto}
-		view.Prefer = preferOf(slices.DeleteFunc(ways, func(w session.Way) bool { return !of.Allows(string(w)) }))
-	}
+	ways := slices.DeleteFunc([]session.Way{session.WayWallet, session.WayPhoto}, func(w session.Way) bool {
+		return !of.OffersDocument() || !of.Allows(string(w))
+	})
+	view := introOf(v, layout{look: lookOf(v)}, ways)
 	framed := page.Framed{Dark: dark, Sheets: []string{"tokens.css", "page.css"}}
 	if with.Colour != "" {
 		framed.CSS = with.Colour.CSS()

@@ -180,15 +180,17 @@ func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	return c.Redirect(http.StatusSeeOther, path)
 }
 
-// exit holds the links that lead the shopper back to the merchant.
+// exit holds who asks for the check, for which age, and the links back to the merchant.
 type exit struct {
-	Merchant string
-	Leave    string // the session's cancel URL
-	Review   string // where the merchant takes requests for a review; may be empty
+	Merchant  string
+	TargetAge int
+	Leave     string // the session's cancel URL
+	Review    string // where the merchant takes requests for a review; may be empty
 }
 
 func exitOf(v visit) exit {
-	return exit{Merchant: v.merchant(), Leave: v.sess.CancelURL, Review: v.tenant.Links.ReviewURL}
+	return exit{Merchant: v.merchant(), TargetAge: v.sess.TargetAge, Leave: v.sess.CancelURL,
+		Review: v.tenant.Links.ReviewURL}
 }
 
 type exitView struct {

@@ -45,7 +45,6 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 type walletView struct {
 	layout
 	exit
-	TargetAge int
 	OtherWay  bool   // the choice that the page leads back to has another way
 	State     string // of the request; see walletState
 	Refused   string // one of wallet.Complaints, about the last answer; may be empty
@@ -148,7 +147,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 		return nil, err
 	}
 	view := &walletView{
-		layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, State: stateOf(r), Requests: string(encoded),
+		layout: p.layoutOf(v), exit: exitOf(v), State: stateOf(r), Requests: string(encoded),
 		BirthDate: exchange.AsksPID(),
 	}
 	if r.Outcome != "" && !r.Final {
