@@ -197,7 +197,11 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.goto(forced.replace(/\/[^/]+$/, "?status=PENDING"));
   await leads(details, part(details, "session").first());
   assert.equal(await part(details, "delete").count(), 0, "an open session is not deleted");
-  await part(details, "reply").locator("summary").click();
+  await part(details, "reply").locator("summary").first().click();
+  await part(details, "reply").getByText("Deutsch").click(); // one language at a time
+  await part(details, "reply").getByText("Español").click();
+  await part(details, "reply").getByText("Ihre Altersprüfung ist noch offen").waitFor({ state: "hidden" });
+  await part(details, "reply").getByText("Deutsch").click();
   await part(details, "reply").getByText("Ihre Altersprüfung ist noch offen").waitFor();
   const raised = await part(details, "tell").evaluate((tell) => {
     const text = document.createRange();

@@ -27,7 +27,7 @@ func TestRepliesSayEachThingOnce(t *testing.T) {
 		begun + later("unmoved"), begun + later("hasty"), begun + later("drawn"), begun + ", strikes = 1" + later("unsure"),
 		begun + later("busy"), begun + offered + later("doubtful"), begun + offered + later("photo_document"),
 		begun + offered + later("photo_face"), begun + offered + ", document_attempts = 1" + later("document_expired")} {
-		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
 		for _, tag := range tenant.Languages {
 			text := mailed(t, replies)
 			if tag != "en" {

@@ -35,7 +35,7 @@ func TestRepliesNameWhyADocumentProvedNothing(t *testing.T) {
 	for why, key := range keys {
 		for _, set := range []string{open, open + ended, open + ended + ", cutoff = 25", open + ", status = 'EXPIRED'"} {
 			body := told(t, g, shop, support, set+later(why))
-			replies := between(t, body, `data-testid="tell"`, "</details>")
+			replies := between(t, body, `data-testid="tell"`, "</ul>")
 			english, _, _ := strings.Cut(replies, "</p>")
 			if bare := strings.Contains(english, "without showing a document"); bare != (why == "wallet_declined" &&
 				set == open+ended) || strings.Contains(body, "then declined a document") != (why == "wallet_declined" &&

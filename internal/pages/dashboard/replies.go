@@ -192,7 +192,7 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 func (v storyView) ways(key string) []string {
 	open := v.Status == session.StatusPending
 	switch {
-	case key == "spoof" && v.prefers:
+	case (key == "spoof" || key == "fallback") && v.prefers:
 		return []string{"spoof_document"}
 	case key == "embedded" && !v.Offered, key == "joined":
 		return nil

@@ -28,7 +28,7 @@ func TestRepliesAboutACamera(t *testing.T) {
 			", status = 'EXPIRED'": {anew: true, use: !embedded},
 		} {
 			body := told(t, g, shop, support, opened+state+note)
-			replies := between(t, body, `data-testid="tell"`, "</details>")
+			replies := between(t, body, `data-testid="tell"`, "</ul>")
 			english, _, _ := strings.Cut(replies, "</p>")
 			for part, want := range map[string]bool{
 				"in the same browser": wants.same, "a wallet app needs no camera": wants.wallet, "choose another browser": false,
@@ -68,7 +68,7 @@ func TestRepliesNameAnotherDevice(t *testing.T) {
 		"opened_at = created_at, begun_at = created_at, cutoff = 25, document_opened_at = created_at, " +
 			`setbacks = '[{"At":"2001-01-02T03:04:05Z","Why":"browser_missing"}]'`: false,
 	} {
-		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
 		for _, tag := range tenant.Languages {
 			text, _, _ := strings.Cut(replies, "</p>")
 			if tag != "en" {
@@ -83,14 +83,15 @@ func TestRepliesNameAnotherDevice(t *testing.T) {
 }
 
 // TestRepliesAboutTimeAndAge: the reply of an open check says until when it is open, that after a document of somebody
-// too young who may go on, and that after a spoof the document only where a new check offers it; all in every language.
+// too young who may go on, and that after a spoof or a fallback the document only where a new check offers it; all in
+// every language.
 func TestRepliesAboutTimeAndAge(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	shows := func(set, part string, want bool) {
 		t.Helper()
-		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
 		n := strings.Count(replies, part)
 		if part == "intro.prefer" {
 			n = 0
@@ -108,7 +109,7 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	shows(open+", status = 'EXPIRED'", until, false)
 	shows(open+", status = 'PASSED'", until, false)
 	english := func(set string) string {
-		text, _, _ := strings.Cut(between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>"), "</p>")
+		text, _, _ := strings.Cut(between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>"), "</p>")
 		return text
 	}
 	const only = "Go on only if that document was not your own or was misread."
@@ -125,6 +126,8 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	for offers, set := range map[bool]string{true: "true", false: "false"} {
 		g.Exec(t, "UPDATE tenants SET document_check = "+set)
 		shows(spoof, "intro.prefer", offers)
+		shows("cutoff = 25, begun_at = created_at, status = 'FALLBACK', source = 'camera', completed_at = created_at",
+			"intro.prefer", offers)
 	}
 }
 
@@ -141,7 +144,7 @@ func TestRepliesAboutASilentWallet(t *testing.T) {
 			t.Helper()
 			_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+id+"?lang=en")
 			said := between(t, body, `data-testid="story"`, "</p>")
-			replies := between(t, body, `data-testid="tell"`, "</details>")
+			replies := between(t, body, `data-testid="tell"`, "</ul>")
 			if story != "" && (strings.Count(said, story) != 1 || strings.Count(replies, reply) != 2) { // one to copy
 				t.Errorf("%q is not said once in %s, or %q in %s", story, said, reply, replies)
 			}
@@ -186,7 +189,7 @@ func TestRepliesPromiseNoOtherWay(t *testing.T) {
 		"attempts = 5, begun_at = created_at" + ended + "'camera'", // no_estimate
 		"cutoff = 25, begun_at = created_at, document_opened_at = created_at, document_attempts = 3" + ended + "'document'",
 	} {
-		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
 		for _, tag := range tenant.Languages {
 			text, _, _ := strings.Cut(replies, "</p>")
 			if tag != "en" {

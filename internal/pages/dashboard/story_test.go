@@ -307,7 +307,7 @@ func TestReplyToTheShopper(t *testing.T) {
 			"abgelaufen.\n\nBitte beginnen Sie in unserem Shop eine neue Prüfung.\n\nÖffnen Sie unseren Shop diesmal",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
-		replies := between(t, body, `data-testid="tell"`, "</details>")
+		replies := between(t, body, `data-testid="tell"`, "</ul>")
 		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
 			!strings.Contains(replies, `<p lang="de" dir="auto"><bdi>`+says) {
 			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)

@@ -63,6 +63,13 @@ func TestSupportIsLedToItsGuide(t *testing.T) {
 	if strings.Contains(empty, "API key") || !strings.Contains(empty, "/docs/support") {
 		t.Errorf("support's first page: %s", empty)
 	}
+	_, owned := member(t, g, shop.Tenant.ID, account.Owner).Get(t, page+"/live?lang=en")
+	for who, body := range map[bool]string{true: owned, false: body} { // one page makes no group
+		nav, _, _ := strings.Cut(between(t, body, `<nav aria-label="Main navigation"`, "</nav>"), `data-testid="account-menu"`)
+		if !strings.Contains(nav, `data-testid="nav-support"`) || strings.Contains(nav, "<h2>Developers</h2>") != who {
+			t.Errorf("the navigation, the owner's %t: %s", who, nav)
+		}
+	}
 	id := g.Create(t, shop.Test.APIKey, 18).SessionID
 	for _, set := range []string{"status = 'PENDING'", "status = 'EXPIRED'", "status = 'PASSED'", "status = 'FALLBACK'",
 		"status = 'SPOOF'", "setbacks = '[{\"At\":\"2099-01-02T03:04:05Z\",\"Why\":\"document_expired\"}]'",
