@@ -61,7 +61,9 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 	contains(t, page.body, "Are you 18 or over?", "Your camera looks at your face", "The pictures are deleted at once",
 		"Corner Shop learns whether and how")
 	phone.post(phoneLink+"/start", nil).leadsTo(t, strings.TrimPrefix(phoneLink, f.server.URL))
-	phone.get(phoneLink).shows(t, http.StatusOK, "screen-primer")
+	primer := phone.get(phoneLink)
+	primer.shows(t, http.StatusOK, "screen-primer")
+	contains(t, primer.body, "Are you 18 or over?")
 	if got := desktop.handoverState(link); got != `{"state":"phone"}` {
 		t.Errorf("state %s", got)
 	}
