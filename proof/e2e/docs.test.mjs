@@ -51,12 +51,12 @@ for (const [name, viewport] of Object.entries(sizes)) {
   }
 }
 
-test("no name of a variable is cut in the table of them", async () => {
+test("no name of a variable and no outcome to append is cut in the table of them", async () => {
   const page = await visitor(browser, { camera: false });
-  await page.goto(`${gateway.url}/docs/configure`);
-  for (const width of [360, 768, 1024, 1440]) {
+  for (const [path, width] of ["configure", "test-outcomes"].flatMap((path) => [360, 660, 768, 1024, 1440].map((width) => [path, width]))) {
     await page.setViewportSize({ width, height: 800 });
-    const cut = await page.$$eval("td code", (all) => all.filter((e) => /^AGEGATE_[A-Z_0-9]+$/.test(e.textContent) && e.getClientRects().length > 1).map((e) => e.textContent));
+    await page.goto(`${gateway.url}/docs/${path}`);
+    const cut = await page.$$eval("td code", (all) => all.filter((e) => /^(AGEGATE_[A-Z_0-9]+|\?force=[a-z]+)$/.test(e.textContent) && e.getClientRects().length > 1).map((e) => e.textContent));
     assert.deepEqual(cut, [], `at ${width} px`);
     await fitsWidth(page);
   }
