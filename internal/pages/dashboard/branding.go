@@ -75,7 +75,7 @@ func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Bran
 		look.Colour = colour
 	}
 	of.Links.PrivacyURL, of.Links.HelpURL = f.Value("privacy_url"), f.Value("help_url")
-	of.Links.TermsURL = f.Value("terms_url")
+	of.Links.TermsURL, of.Languages = f.Value("terms_url"), append(of.Languages, p.Set.Language(r)) // the first counts
 	logo, err := p.previewLogo(r, f, stored)
 	if err != nil {
 		return err
@@ -111,6 +111,7 @@ func (p *Pages) showPreview(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Tenant.Languages = append(r.Tenant.Languages, p.Set.Language(r)) // the first counts
 	return p.cfg.Preview(r, r.Tenant, look, logo, scheme == previewDark)
 }
 

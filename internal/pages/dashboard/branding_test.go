@@ -40,6 +40,23 @@ func TestPreviewHoldsTheLogoOnce(t *testing.T) {
 	})
 }
 
+// TestPreviewSpeaksAsTheDashboard: of a shop without a first language of its own, in both forms of the preview.
+func TestPreviewSpeaksAsTheDashboard(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		for _, language := range []string{"de", "en"} {
+			o.owner.Get(t, o.at("/settings?lang="+language))
+			_, stored := o.owner.Get(t, o.at("/settings/branding/preview/light"))
+			_, typed := o.owner.Upload(t, o.at("/settings"), url.Values{"preview": {"dark"}}, "brand_logo", nil)
+			for what, page := range map[string]string{"stored": stored, "typed": typed} {
+				if !strings.Contains(page, `<html lang="`+language) {
+					t.Errorf("the preview of what is %s is not in the language %s", what, language)
+				}
+			}
+		}
+	})
+}
+
 // TestLogoIsNotLost: a logo that was chosen is kept where another field is wrong, and saved with the next try
 // unless another one is chosen. What the page brings back is checked like an upload.
 func TestLogoIsNotLost(t *testing.T) {
