@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAccessible, rulesOf } from "./lib/axe.mjs";
 import { anotherTab, launch, visitor } from "./lib/browser.mjs";
-import { startGateway } from "./lib/gateway.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import { asks, confirms, fill, look, person, sawItsPages } from "./lib/staff.mjs";
 import { leads, part, sees } from "./lib/walk.mjs";
@@ -168,8 +168,15 @@ test("from the printed link to a webhook that was answered", async () => {
   for (const name of ["success_url", "cancel_url", "https", ...own]) assert.ok(await part(page, `todo-${name}`).isVisible(), `${name} is done`);
   assert.equal(await part(page, "make-session").count(), 1, "one way to the first session");
   await look(page, "overview-empty");
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.equal(await page.locator(".tile, .modes.windows").count(), 0, "figures before the first check");
+  assert.ok((await part(page, "make-session").boundingBox()).height < 50, "the button has two lines");
+  await page.setViewportSize({ width: 1440, height: 900 });
   await someSessions();
-  await page.reload();
+  await eventually("the figures are computed again", async () => {
+    await page.reload();
+    return page.locator(".tiles").count();
+  });
   assert.equal(await part(page, "session").count(), 10, "the newest sessions");
   await look(page, "overview");
   await tellsItsNumbers(page);

@@ -56,6 +56,7 @@ type listedTenant struct {
 	Passed  any        // the pass rate
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 	Members []account.Member
+	Fails   bool // see Pages.fails
 }
 
 // Ownerless reports that no owner has joined.
@@ -63,8 +64,12 @@ func (t listedTenant) Ownerless() bool {
 	return !slices.ContainsFunc(t.Members, func(m account.Member) bool { return m.Role == account.Owner })
 }
 
-// Fails reports whether an endpoint of live mode fails or is disabled.
-func (t listedTenant) Fails() bool { return len(t.Failing) > 0 && t.Failing[0].Livemode }
+// fails reports whether one of live mode fails or is disabled, and is not only retried.
+func (p *Pages) fails(endpoints []insight.FailingEndpoint) bool {
+	return slices.ContainsFunc(endpoints, func(e insight.FailingEndpoint) bool {
+		return e.Livemode && p.standing(e.Endpoint) != "retrying"
+	})
+}
 
 // listed returns tenants with what they use.
 func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTenant, err error) {
@@ -85,7 +90,7 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 	all, err := p.cfg.Accounts.Members(r.Ctx(), slices.Collect(maps.Keys(used))...)
 	for _, t := range found {
 		row := listedTenant{t, used[t.ID], "–", invited[t.ID], slices.DeleteFunc(slices.Clone(all),
-			func(m account.Member) bool { return m.TenantID != t.ID })}
+			func(m account.Member) bool { return m.TenantID != t.ID }), p.fails(used[t.ID].Failing)}
 		if row.PassRate.Of > 0 {
 			row.Passed = page.Share(row.PassRate.Share)
 		}

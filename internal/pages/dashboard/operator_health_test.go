@@ -193,8 +193,8 @@ func TestHealthContradictsNothing(t *testing.T) {
 	}
 	said("well", "en", "No problems are known", "Webhooks")
 	fails(t, g, shop, false, g.Clock.Now().Add(-time.Hour))
-	said("a test endpoint", "en", "Webhooks of test mode fail", "No problems")
-	said("a test endpoint", "de", "Webhooks des Testmodus", "in Ordnung")
+	said("a test endpoint", "en", "Some webhooks do not arrive", "No problems")
+	said("a test endpoint", "de", "Einige Webhooks kommen nicht an", "in Ordnung")
 }
 
 // TestSetup: an item of the checklist is open until it is done, and the checklist

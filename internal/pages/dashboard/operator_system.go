@@ -60,7 +60,7 @@ func (p *Pages) showSystem(r *desk.Request) error {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
 	}
 	if r.Part() == "" {
-		v.Health, err = p.readHealth(r, len(state.Queue.Endpoints) > 0 && state.Queue.Endpoints[0].Livemode)
+		v.Health, err = p.readHealth(r, p.fails(state.Queue.Endpoints))
 		if v.Unread, err = r.Unread("health", err); err != nil {
 			return err
 		}

@@ -128,20 +128,14 @@ type todoView struct {
 // healthView describes the health of deliveries.
 type healthView struct {
 	Pending, Waiting, Failed any
-	Endpoints                []destinationView
+	Endpoints                []endpointView
 	Quiet                    bool // there is nothing to report
-}
-
-type destinationView struct {
-	Host             string
-	Disabled, Former bool
 }
 
 // makeView is the button that creates a test session with default settings.
 type makeView struct {
 	Action string
 	Form   *desk.FormView
-	First  bool // there was no session before
 }
 
 func (p *Pages) showOverview(r *desk.Request) error {
@@ -180,7 +174,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 			return err
 		}
 	}
-	if v.Make, err = maker(r, !v.Listed()); err != nil {
+	if v.Make, err = maker(r); err != nil {
 		return err
 	}
 	return r.Show(http.StatusOK, "overview", v)
@@ -301,7 +295,7 @@ func newWebhooks(h insight.WebhookHealth, currentID string) healthView {
 		Failed: figureUpTo(h.Failed, h.MaxEvents), Quiet: h.Pending+h.Waiting+h.Failed == 0 && len(h.Endpoints) == 0,
 	}
 	for _, e := range h.Endpoints {
-		v.Endpoints = append(v.Endpoints, destinationView{e.Host(), e.DisabledAt != nil, e.ID != currentID})
+		v.Endpoints = append(v.Endpoints, endpointView{Endpoint: e.Endpoint, Current: e.ID == currentID})
 	}
 	return v
 }
@@ -345,10 +339,10 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 }
 
 // maker returns the button that creates a test session, or nil for those who may not.
-func maker(r *desk.Request, first bool) (*makeView, error) {
+func maker(r *desk.Request) (*makeView, error) {
 	if r.Access.Livemode() || r.Tenant.Disabled || !r.Opens(playgroundPath) {
 		return nil, nil
 	}
 	form, err := r.Blank(playgroundForm)
-	return &makeView{Action: r.Href(playgroundPath), Form: form, First: first}, err
+	return &makeView{Action: r.Href(playgroundPath), Form: form}, err
 }

@@ -201,7 +201,7 @@ func (p *Pages) showTry(r *desk.Request) error {
 	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err
 	}
-	if v.Make, err = maker(r, false); err != nil {
+	if v.Make, err = maker(r); err != nil {
 		return err
 	}
 	return r.Show(http.StatusOK, "try", v)

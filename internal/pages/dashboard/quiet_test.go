@@ -26,7 +26,7 @@ func TestNothingIsSaidInOneLine(t *testing.T) {
 			lacks []string
 		}{
 			{op, "/operator/system", "No webhook endpoint fails or is disabled. No webhook was given up. Figures appear",
-				[]string{">Webhook endpoints that fail or are disabled<", ">Failed webhooks<", ">Figures<"}},
+				[]string{">Webhook endpoints with failures<", ">Failed webhooks<", ">Figures<"}},
 			{o.owner, o.at("/billing"), "Every live session and every top-up is listed here.", []string{`class="empty"`}},
 			{o.owner, o.at("/test"), "Last sessions", []string{"Webhooks in the last 24 hours"}},
 		} {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -105,7 +106,8 @@ func TestAForcedFallbackBeforeADocument(t *testing.T) {
 	}
 }
 
-// TestOneWordForOneState: the overview and the system page call a webhook's states as its own pages do.
+// TestOneWordForOneState: the overview and the operator's pages call the states of a webhook as its own page does, from
+// the first failure on, and the operator is warned only of one that fails.
 func TestOneWordForOneState(t *testing.T) {
 	for _, tag := range []string{"en", "de"} {
 		texts := map[string]any{}
@@ -115,13 +117,44 @@ func TestOneWordForOneState(t *testing.T) {
 				t.Fatal(file, err)
 			}
 		}
-		for key, same := range map[string]string{
-			"overview.failed": "delivery.failed", "system.failed": "delivery.failed",
-			"overview.endpoint_failing": "webhooks.state_failing", "overview.endpoint_disabled": "webhooks.state_disabled",
-		} {
-			if texts[key] != texts[same] {
+		for _, key := range []string{"overview.failed", "system.failed"} {
+			if same := "delivery.failed"; texts[key] != texts[same] {
 				t.Errorf("%s: %s is %q, and %s is %q", tag, key, texts[key], same, texts[same])
 			}
 		}
 	}
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o, op := newStaffed(t, g, nil), operating(t, g)
+		g.Create(t, o.shop.Live.APIKey, 18)
+		fails(t, g, o.shop.Tenant, true, g.Clock.Now())
+		for _, tt := range []struct {
+			state, set string
+			warns      bool
+		}{
+			{"Retrying", "disabled_at = NULL", false},
+			{"Failing", "first_failure_at = '2026-01-02 03:04:05+00:00'", true},
+			{"Disabled", "disabled_at = first_failure_at, disabled_reason = 'failing'", true},
+		} {
+			g.Exec(t, "UPDATE webhook_endpoints SET "+tt.set)
+			g.Clock.Advance(time.Minute) // figures are computed every 15 s
+			for path, by := range map[string]*gatewaytest.Staff{
+				o.at("/live"): o.developer, o.at("/live/webhooks"): o.developer,
+				"/operator/system": op, operatedAt(o.shop.Tenant.ID): op,
+			} {
+				_, body := by.Get(t, path+"?lang=en")
+				for _, state := range []string{"Retrying", "Failing", "Disabled"} {
+					if strings.Contains(body, ">"+state+"</span>") != (state == tt.state) {
+						t.Errorf("%s, to be called %s: %s is wrong", path, tt.state, state)
+					}
+				}
+			}
+			forget(g)
+			_, list := op.Get(t, "/operator?lang=en")
+			_, system := op.Get(t, "/operator/system?lang=en")
+			if strings.Contains(list, "Webhooks fail") != tt.warns ||
+				strings.Contains(system, `data-testid="finding-webhooks"`) != tt.warns {
+				t.Errorf("%s: the operator is warned: %t", tt.state, !tt.warns)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -38,8 +39,9 @@ func (p *Pages) webhooks() desk.Feature {
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: webhooksPath, MinRole: desk.Reader, Handle: p.showWebhooks}},
 		Screens: []string{"webhooks"},
 		Keys: []string{"delivery.retrying", "delivery.event", "delivery.order", "webhooks.reason_gone",
-			"webhooks.reason_failing", "webhooks.state_failing", "webhooks.state_retrying", "secret.active",
-			"secret.retiring"},
+			"webhooks.reason_failing", "webhooks.state_failing", "webhooks.state_retrying", "webhooks.state_disabled",
+			"secret.active", "secret.retiring"},
+		Funcs: template.FuncMap{"standing": p.standing},
 	}
 	for _, status := range deliveryStatuses {
 		f.Keys = append(f.Keys, "delivery."+string(status))
@@ -80,23 +82,20 @@ type endpointView struct {
 	webhook.Endpoint
 	Current bool // it is the registered URL
 	Quiet   bool // nothing was delivered lately
-	Lately  bool // it fails for less than an hour: an attempt or two may be missed
 	Enable  string
 }
 
-// State is good, quiet, retrying, failing or disabled.
-func (e endpointView) State() string {
+// standing is disabled, failing, retrying (as failing, for less than an hour: an attempt or two may be missed), or "".
+func (p *Pages) standing(e webhook.Endpoint) string {
 	switch {
 	case e.DisabledAt != nil:
 		return "disabled"
-	case e.Lately:
+	case e.FirstFailureAt == nil:
+		return ""
+	case p.cfg.Now().Sub(*e.FirstFailureAt) < time.Hour:
 		return "retrying"
-	case e.FirstFailureAt != nil:
-		return "failing"
-	case e.Quiet:
-		return "quiet"
 	}
-	return "good"
+	return "failing"
 }
 
 type deliveryRow struct {
@@ -215,8 +214,7 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 			Current: true, Quiet: quiet})
 	}
 	for _, e := range failing {
-		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current,
-			Lately: e.FirstFailureAt != nil && p.cfg.Now().Sub(*e.FirstFailureAt) < time.Hour}
+		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current}
 		if e.DisabledAt != nil {
 			view.Enable = r.Href(webhooksPath) + "/endpoints/" + e.ID + "/enable"
 		}

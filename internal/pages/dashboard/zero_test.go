@@ -48,6 +48,35 @@ func TestZeroIsNotListed(t *testing.T) {
 	})
 }
 
+// TestNoFiguresOfNothing: the overview has figures only of what there is: none of a time without sessions, and no funnel
+// or times before a check that no test forced.
+func TestNoFiguresOfNothing(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		made := g.Create(t, o.shop.Test.APIKey, 18)
+		shows := func(query string, wanted ...bool) {
+			t.Helper()
+			_, body := member(t, g, o.shop.Tenant.ID, account.Viewer).Get(t, o.at("/test?lang=en&window="+query))
+			for i, part := range []string{`data-testid="no-figures"`, `class="tiles"`, "Sessions over time", "Shopper funnel",
+				"Time to decision"} {
+				if strings.Contains(body, part) != wanted[i] {
+					t.Errorf("%s: the overview shows %s: %t", query, part, !wanted[i])
+				}
+			}
+		}
+		shows("24h", false, true, true, true, false)
+		g.Force(t, gatewaytest.Browser(), made, "verified")
+		g.Clock.Advance(time.Minute) // figures are computed every 15 s
+		shows("24h", false, true, true, false, false)
+		g.Exec(t, "UPDATE sessions SET source = 'camera'")
+		g.Clock.Advance(time.Minute)
+		shows("24h", false, true, true, true, true)
+		g.Clock.Advance(25 * time.Hour)
+		shows("24h", true, false, false, false, false)
+		shows("7d", false, true, true, true, true)
+	})
+}
+
 // TestTypedSpacesStay: a page in English shows the space behind a Japanese full stop that a
 // merchant typed, so that saving the form does not change the name.
 func TestTypedSpacesStay(t *testing.T) {
