@@ -148,7 +148,11 @@ test("System shows what is not well and what is left to set up", async () => {
     const [lines, room] = await figure.evaluate((node) => [node.clientHeight / parseFloat(getComputedStyle(node).lineHeight), node.parentElement.parentElement.clientWidth - node.scrollWidth]);
     assert.ok(lines < 1.5 && room >= 0, `${await figure.textContent()} at 320 px: ${lines} lines, ${room} px left`);
   }
-  await page.setViewportSize({ width: 1440, height: 900 });
+  for (const width of [360, 768, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    const gap = await page.locator(".tiles").evaluate((all) => all.getBoundingClientRect().right - all.lastElementChild.getBoundingClientRect().right);
+    assert.ok(Math.abs(gap) < 2, `the last tile leaves ${gap} px of its row at ${width} px`);
+  }
   const guide = part(page, "setup-backup");
   const heading = new URL(await guide.getAttribute("href"));
   await leads(page, guide);

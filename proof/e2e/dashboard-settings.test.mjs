@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { launch, visitor } from "./lib/browser.mjs";
-import { patience, startGateway } from "./lib/gateway.mjs";
+import { eventually, patience, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { sawItsPages } from "./lib/staff.mjs";
@@ -118,8 +118,11 @@ test("sections are saved together: what is wrong in any is named at once, and no
   await unfold();
   const bar = () => ada.locator(".keep").evaluate((at) => getComputedStyle(at).position);
   assert.equal(await bar(), "static", "the bar covers a page on which nothing was changed");
+  const ground = () => part(ada, "save").evaluate((button) => getComputedStyle(button).backgroundColor);
+  const quiet = await ground();
   await ada.check("[name=document_check]");
   assert.equal(await bar(), "sticky");
+  await eventually("the button to save looks like one", async () => (await ground()) !== quiet);
   await ada.selectOption("[name=default]", "de");
   await ada.uncheck("[name=languages][value=de]");
   await fill({ alert_below: "-1", margin: "2.9", help_url: "shop.example/help" });
