@@ -372,6 +372,13 @@ func TestLookUpShopperSays(t *testing.T) {
 		"passport expired":                       refused, "my ID expired": refused, "passport was refused": refused,
 		"why was I charged": "en charged-for-the-check-and-refunds", "can my son use my passport": child,
 		"complaint": child, "hijab": face, "glasses": face, "twins": child, "deepfake": "en no-live-person",
+		"daughter": child, "my daughter used my card": child,
+		"I passed and the shop did not ship":   "en passed-but-the-shop-says-not-verified-or-the-order-stays-open",
+		"your camera said no and I am 41":      "en a-shopper-was-refused-wrongly",
+		"the camera rejected me":               "en a-shopper-was-refused-wrongly",
+		"it hung after my wallet":              step,
+		"die Kamera sagte nein und ich bin 41": "de ein-kunde-wurde-zu-unrecht-abgelehnt",
+		"meine Tochter benutzte meine Karte":   "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
 	} {
 		for role, by := range roles {
 			language, section, _ := strings.Cut(want, " ")

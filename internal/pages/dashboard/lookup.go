@@ -27,6 +27,7 @@ type hitView struct {
 	Session *sessionRowView // of a session
 	Status  session.Status  // of a list of sessions with this status; empty for others
 	Roles   string          // who may open a page that the user may not; it has no address
+	score   float64         // of a section of the guide; see guideAbout
 	exact   bool            // whole words of a page were given, not beginnings of words
 	recordLink
 }
@@ -41,10 +42,20 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	if orderText.MatchString(value) && strings.ContainsAny(value, "0123456789=") {
 		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(value)
 	}
-	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
+	v.Hits, err = p.lookUp(r, text)
+	closely := len(v.Hits) > 0 && v.Hits[0].Href != ""
+	if err == nil && v.Hits == nil {
+		v.Hits, v.Missed, err = p.lookUpEach(r, wordsOf(text))
+		closely = len(v.Hits) == 1 && v.Missed == 0
+	}
+	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
+	if err != nil || slices.ContainsFunc(v.Hits, named) {
 		return err
 	}
-	v.Hits, v.Missed, err = p.lookUpEach(r, wordsOf(text))
+	guide, err := p.guideAbout(r, wordsOf(strings.ToLower(text)), closely)
+	if len(guide) > 0 {
+		v.Hits, v.Missed = append(guide, v.Hits...), 0
+	}
 	return err
 }
 
@@ -82,37 +93,52 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		}
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
-	guide, err := p.guideNamed(r, text, opening(hits))
-	return append(opening(hits), guide...), err
+	return opening(hits), nil
 }
 
-// guideNamed returns the sections of support's guide that are about a screen of the shopper's page that a text names
-// in any language, or whose titles have its words, or else whose texts have them, of one word only beside no others
-// with an address. It returns none if others has a session, or a page of this name.
-func (p *Pages) guideNamed(r *desk.Request, text string, others []hitView) (hits []hitView, err error) {
+// guideAbout returns the sections of support's guide that share the most words with a text in lower case, themselves or
+// in a screen of the shopper's page that they are about; the best first. A word counts the less the more sections have
+// it, one in a title the more if it is alone, and the whole text more than its words. If closely is true, only those
+// count that have the text in their title, or all of several words.
+func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits []hitView, err error) {
 	at, err := p.textsOf(r, "story.guide_document", "story.guide_step")
-	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
-	if err != nil || !strings.ContainsFunc(text, unicode.IsLetter) || slices.ContainsFunc(others, named) {
+	if err != nil {
 		return nil, err
 	}
-	text = strings.ToLower(strings.Trim(strings.Join(wordsOf(text), " "), "….:?"))
-	marks, rest := p.replies.shown(text, at), []hitView{}
 	guide, _, _ := strings.Cut(at[0], "#")
-	alone := strings.Contains(text, " ") || len(others) == 0 || others[0].Href == ""
-	for _, s := range p.cfg.Sections(guide, "##") {
-		href := guide + "#" + s[1]
-		shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(href+s[2], mark) })
-		titled, _ := names(text, s[0], "")
-		told, _ := names(text, s[0], s[2])
-		hit := hitView{Kind: "nav.support", Name: s[0], exact: titled || shown,
-			recordLink: recordLink{Href: r.Docs() + "/" + href, Livemode: r.Access.Livemode()}}
-		if alone && (shown || told && strings.Contains(strings.ToLower(s[2]), text)) {
-			hits = append(hits, hit)
-		} else if titled || alone && told {
-			rest = append(rest, hit)
+	sections := p.cfg.Sections(guide, "##")
+	scores := make([]float64, len(sections))
+	for _, word := range words {
+		word = strings.Trim(word, "….:?")
+		if closely || strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) }) {
+			continue
+		}
+		marks := p.replies.shown(word, at)
+		var having []int
+		for i, s := range sections {
+			told, _ := names(word, s[0], s[2])
+			section := guide + "#" + s[1] + s[2]
+			if told || slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(section, mark) }) {
+				having = append(having, i)
+			}
+		}
+		for _, i := range having {
+			scores[i] += 1 / float64(len(having))
 		}
 	}
-	return exactOnes(append(hits, rest...)), nil
+	text := strings.Trim(strings.Join(words, " "), "….:?")
+	for i, s := range sections {
+		titled, _ := names(text, s[0], "")
+		all, _ := names(text, s[0], s[2])
+		if titled || len(words) > 1 && (closely && all || strings.Contains(strings.ToLower(s[2]), text)) {
+			scores[i] += float64(len(words))
+		}
+		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],
+			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
+	}
+	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
+	best := hits[0].score
+	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), nil
 }
 
 // lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
@@ -168,8 +194,6 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 	}
 	if len(word) > minLetters {
 		hits, err = p.pagesNamed(r, strings.ToLower(word))
-		guide, failed := p.guideNamed(r, word, nil)
-		hits, err = append(hits, guide...), cmp.Or(err, failed)
 	}
 	for _, name := range all {
 		if err == nil && hits == nil && len(name) >= minLetters && strings.ContainsAny(name, "0123456789") {

@@ -10,20 +10,12 @@ import (
 	"agegate/internal/check/age"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/photo"
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 )
-
-// registerPhoto registers the document check by photographs. Its pictures arrive
-// on the stream of the camera check.
-func (p *Pages) registerPhoto(e *echo.Echo) {
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/v/:token/photo", p.at(p.agreeable, p.showPhoto), page.Compress)
-	e.POST("/v/:token/photo", p.at(p.agreeable, p.agreePhoto), p.pages.SameOrigin)
-}
 
 // photoView explains what is read and compared, and asks for consent.
 type photoView struct {

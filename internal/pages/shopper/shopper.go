@@ -173,7 +173,9 @@ func (p *Pages) Register(e *echo.Echo) {
 		p.registerWallet(e)
 	}
 	if p.cfg.Photos != nil {
-		p.registerPhoto(e)
+		// Its pictures arrive on the stream of the camera check.
+		e.Match(getOrHead, "/v/:token/photo", p.at(p.agreeable, p.showPhoto), page.Compress)
+		e.POST("/v/:token/photo", p.at(p.agreeable, p.agreePhoto), p.pages.SameOrigin)
 	}
 }
 

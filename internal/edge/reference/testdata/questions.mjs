@@ -328,6 +328,10 @@ const helped = {
   glasses: "a-shopper-with-a-disability-or-a-covered-face",
   twins: "a-parent-complains-their-child-was-let-through",
   "expired passport": "a-document-was-refused",
+  "I passed and the shop did not ship": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
+  "my daughter used my card": "a-parent-complains-their-child-was-let-through",
+  "your camera said no and I am 41": "a-shopper-was-refused-wrongly",
+  "it hung after my wallet": "the-document-step-does-not-go-on",
   "passport expired": "a-document-was-refused",
 };
 
