@@ -210,6 +210,8 @@ const answers = {
   "retry camera": "/docs/integrate#another-try-after-a-refusal",
   "back of card": "/docs/document#what-it-does-not-show",
   Jugendschutz: "/docs/laws#what-counts-where",
+  "lost second factor": "/docs/staff#recover-or-disable-a-user",
+  "webhooks fail": "/docs/trouble#a-tenants-webhooks-fail",
   "Wein Deutschland": "/docs/laws#germany",
   "Alkohol Schweiz": "/docs/laws#what-counts-where",
   Personalausweis: "/docs/laws#the-settings-that-follow",
