@@ -149,6 +149,18 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestFilesOfPagesAreNoNews: a page is a line of the log, and the files that it loads are none.
+func TestFilesOfPagesAreNoNews(t *testing.T) {
+	e, log := newEdge(t, &stub{}, nil)
+	page, file := httptest.NewRecorder(), httptest.NewRecorder()
+	e.ServeHTTP(page, httptest.NewRequest("GET", "/docs/errors", nil))
+	path := regexp.MustCompile(`/docs/static/[^"]+\.css`).FindString(page.Body.String())
+	e.ServeHTTP(file, httptest.NewRequest("GET", path, nil))
+	if n := strings.Count(log.String(), `"msg":"request"`); file.Code != 200 || n != 1 {
+		t.Errorf("%s: %d, and %d lines of access log", path, file.Code, n)
+	}
+}
+
 const completionEvent = "#/components/schemas/CompletionEvent"
 
 func TestPublishedDocuments(t *testing.T) {

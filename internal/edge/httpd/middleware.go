@@ -63,8 +63,8 @@ func isProxy(req *http.Request, proxies []netip.Prefix) bool {
 }
 
 // accessLog writes one line per request and calls observe. It logs the route's
-// pattern, never the path, which may contain a session's token. Successful probes and
-// unchanged parts of open pages, which come every few seconds, are logged at level debug.
+// pattern, never the path, which may contain a session's token. Successful probes,
+// unchanged parts of open pages, which come every few seconds, and pages' files are logged at level debug.
 func accessLog(
 	log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration),
 ) echo.MiddlewareFunc {
@@ -74,15 +74,14 @@ func accessLog(
 			if err := next(c); err != nil {
 				c.Error(err) // writes the response, whose status is logged
 			}
-			method := knownMethod(c.Request().Method)
-			route := routes.of(c)
-			status := c.Response().Status
-			took := time.Since(start)
+			method, route := knownMethod(c.Request().Method), routes.of(c)
+			status, took := c.Response().Status, time.Since(start)
 			if observe != nil {
 				observe(method, route, status, took)
 			}
 			level := slog.LevelInfo
-			if status == http.StatusOK && isProbe(route) || status == http.StatusNotModified {
+			quiet := isProbe(route) || strings.HasSuffix(route, "/static/*")
+			if status == http.StatusOK && quiet || status == http.StatusNotModified {
 				level = slog.LevelDebug
 			}
 			log.LogAttrs(c.Request().Context(), level, "request",
