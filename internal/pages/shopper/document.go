@@ -109,7 +109,7 @@ func (p *Pages) document(c echo.Context, v visit) error {
 			err = p.cfg.Wallets.Begin(ctx, v.sess)
 		}
 		if errors.Is(err, session.ErrAnswered) {
-			return p.applyAnswer(c, v)
+			return p.onward(c, v, v.path+"/wallet")
 		}
 		if err == nil { // choosing again has withdrawn the consent to film
 			p.documents.stop(v.sess.ID, closeReload, "the shopper has chosen again")

@@ -178,6 +178,9 @@ func goldenScreens() map[string]goldenScreen {
 	screens["notice-passed"] = goldenScreen{screen: "notice", view: func() view {
 		return &noticeView{layout: layout{Path: "/h/PHONE"}, Name: "handover_done", Passed: true}
 	}}
+	screens["notice-answered"] = goldenScreen{screen: "notice", view: func() view {
+		return &noticeView{layout: live, exit: shop, Name: "elsewhere", Icon: "info", Answered: true}
+	}}
 	for name, icon := range notices {
 		screens["notice-"+name] = goldenScreen{screen: "notice", view: func() view {
 			v := &noticeView{layout: live, exit: shop, Name: name, Icon: icon}

@@ -35,6 +35,7 @@ type noticeView struct {
 	// Document is whether another check is to begin with a document, because the camera refused.
 	Document bool
 	Passed   bool // the phone of a hand-over says that its check confirmed the age
+	Answered bool // a wallet's answer waits for the browser in which the check was begun
 }
 
 // noticeOf returns a page about a session, which leads back to its merchant.

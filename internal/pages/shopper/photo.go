@@ -74,7 +74,7 @@ func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 	}
 	err := p.cfg.Photos.Consent(c.Request().Context(), v.sess)
 	if errors.Is(err, session.ErrAnswered) {
-		return p.applyAnswer(c, v)
+		return p.onward(c, v, v.path+"/wallet")
 	}
 	if err != nil && !isLate(err) {
 		return err

@@ -119,6 +119,9 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenCamera:
 		return p.renderCamera(c, v)
 	case screenDocument:
+		if p.answered(c, v) { // its page was closed
+			return p.onward(c, v, v.path+"/wallet")
+		}
 		return p.offerDocument(c, v)
 	case screenPassed:
 		return p.redirect(c, v)
@@ -127,7 +130,9 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenSpoof:
 		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
 	case screenElsewhere:
-		return p.notice(c, http.StatusOK, "elsewhere", v)
+		view := p.noticeOf(v, "elsewhere")
+		view.Answered = p.answered(c, v)
+		return p.render(c, http.StatusOK, "notice", view)
 	case screenExpired:
 		return p.notice(c, http.StatusGone, "expired", v)
 	case screenUsedUp:

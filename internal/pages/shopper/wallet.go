@@ -74,7 +74,12 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	}
 	if c.Request().Method == http.MethodGet {
 		if request.Final {
-			return p.finishWallet(c, v, request)
+			after, reason, err := p.cfg.Wallets.Finish(c.Request().Context(), v.sess, request)
+			if err != nil && !isLate(err) {
+				return err
+			}
+			v.sess = after
+			return p.onward(c, v, v.afterDocument(reason))
 		}
 		after, returned, err := p.cfg.Wallets.Return(c.Request().Context(), v.sess, request, c.QueryParam("response_code"))
 		if err != nil && !isLate(err) {
@@ -97,27 +102,14 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "wallet", view)
 }
 
-// applyAnswer applies the final answer of a wallet that is waiting, and redirects. The
-// shopper's request is not carried out.
-func (p *Pages) applyAnswer(c echo.Context, v visit) error {
+// answered reports whether a wallet's final answer waits for the wallet page in the
+// session's own browser. A failed read counts as no.
+func (p *Pages) answered(c echo.Context, v visit) bool {
+	if !v.sess.DocumentOpen() || !p.allowsWallet(v) {
+		return false
+	}
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
-	if fault.CodeOf(err) == fault.NotFound {
-		return p.onward(c, v, v.afterDocument(requestGone))
-	}
-	if err != nil {
-		return err
-	}
-	return p.finishWallet(c, v, request)
-}
-
-// finishWallet applies the answer of a wallet and redirects.
-func (p *Pages) finishWallet(c echo.Context, v visit, r document.Request) error {
-	after, reason, err := p.cfg.Wallets.Finish(c.Request().Context(), v.sess, r)
-	if err != nil && !isLate(err) {
-		return err
-	}
-	v.sess = after
-	return p.onward(c, v, v.afterDocument(reason))
+	return err == nil && request.Final
 }
 
 // requestGone is why the page leads back from a wallet although no document was refused.

@@ -319,7 +319,7 @@ func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 }
 
 // A waiting answer is applied before a way begins: choosing the wallet again, or
-// the camera, drops no refusal and no proof.
+// the camera, drops no refusal and no proof. Opening the link again leads to it, too.
 func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 	t.Parallel()
 	begin := map[string]func(b *browser, link string) answer{
@@ -330,6 +330,7 @@ func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 			return b.post(link+"/document", url.Values{"choice": {"photo"}})
 		},
 		"consent": func(b *browser, link string) answer { return b.post(link+"/photo", url.Values{"compare": {"yes"}}) },
+		"link":    func(b *browser, link string) answer { return b.get(link) },
 	}
 	for name, begins := range begin {
 		t.Run(name, func(t *testing.T) {
@@ -341,7 +342,8 @@ func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 			for n := 1; n <= session.MaxDocuments; n++ {
 				request := f.links(shopper, link)[wallet.SchemeOpenID]
 				f.answer(issuer, request, wallet.SampleDocument{Age: 17})
-				a := begins(shopper, link)
+				begins(shopper, link).leadsTo(t, path+"/wallet")
+				a := shopper.get(link + "/wallet")
 				if n == session.MaxDocuments {
 					a.leadsTo(t, path)
 					f.expect(link, session.StatusFallback, session.WayWallet, n)
@@ -355,6 +357,8 @@ func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 			link, shopper = f.asked(true)
 			f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 40})
 			begins(shopper, link)
+			f.expect(link, session.StatusPending, "", 0)
+			shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
 			f.expect(link, session.StatusPassed, session.WayWallet, 0)
 		})
 	}

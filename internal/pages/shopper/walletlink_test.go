@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/check/document/wallet/wallettest"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
@@ -127,5 +128,58 @@ func TestAPIDWhereTheTenantWantsIt(t *testing.T) {
 		f.answer(issuer, f.code(link, wallet.SchemeOpenID), wallet.SampleDocument{Age: 18})
 		shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
 		f.expect(link, session.StatusPassed, session.WayWallet, 1)
+	}
+}
+
+// TestTheLinkIsOpenedAgain: when a wallet has answered a page that was closed, the link goes on in the browser that
+// began, and changes nothing in another one, which sends nobody to the shop. The answer to a signed link on the same
+// device still needs the wallet's return.
+func TestTheLinkIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	const toShop, quiet = `class="button primary" href="https://shop.example/cart`,
+		`class="button quiet" href="https://shop.example/cart`
+	for name, tt := range map[string]struct{ signed, code, goesOn bool }{
+		"unsigned": {false, false, true}, "signed code": {true, true, true}, "signed link": {true, false, false},
+	} {
+		f, _, issuer := registered(t, false)
+		if !tt.signed {
+			f = newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+			f.trust(issuer)
+		}
+		link, shopper := f.asked(true)
+		path, other := strings.TrimPrefix(link, f.server.URL), f.browser()
+		shopper.get(link).shows(t, http.StatusOK, "screen-document")
+		a := other.get(link)
+		a.shows(t, http.StatusOK, "notice-elsewhere")
+		contains(t, a.body, toShop, "go back and start a new check")
+		request := f.links(shopper, link)[wallet.SchemeOpenID]
+		if tt.code {
+			request = f.code(link, wallet.SchemeOpenID)
+		}
+		to, form, err := issuer.AnswerLink(request, wallet.SampleDocument{Age: 40}, f.clock())
+		if tt.signed {
+			client, object := f.fetch(request, "")
+			to, form, err = wallettest.AnswerObject(issuer, client, object, wallet.SampleDocument{Age: 40}, f.clock())
+		}
+		must(t, err)
+		if a := f.postAs(to, form); a.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, a.StatusCode, a.body)
+		}
+		a = other.get(link)
+		a.shows(t, http.StatusOK, "notice-elsewhere")
+		if !tt.goesOn {
+			contains(t, a.body, toShop)
+			shopper.get(link).shows(t, http.StatusOK, "screen-document")
+			f.expect(link, session.StatusPending, "", 0)
+			continue
+		}
+		contains(t, a.body, quiet, "Your other screen continues by itself.")
+		if strings.Contains(a.body, "primary") || strings.Contains(a.body, "start a new check") {
+			t.Errorf("%s: the other browser is sent to the shop: %s", name, a.body)
+		}
+		shopper.get(link).leadsTo(t, path+"/wallet")
+		f.expect(link, session.StatusPending, "", 0)
+		shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
+		f.expect(link, session.StatusPassed, session.WayWallet, 0)
 	}
 }
