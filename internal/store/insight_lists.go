@@ -336,8 +336,8 @@ func (s *Store) Related(ctx context.Context, sess session.Session) (insight.Rela
 		err = tx.db.Raw(`SELECT
 			EXISTS (SELECT 1 FROM idempotency_claims WHERE session_id = ?) AS link_copy,
 			EXISTS (SELECT 1 FROM handovers WHERE link_hash = ? AND phone_hash IS NOT NULL) AS phone,
-			(SELECT CASE WHEN outcome = '' THEN 'silent' WHEN outcome LIKE 'proved%' THEN 'answered' ELSE '' END
-				FROM wallet_requests WHERE link_hash = ?) AS wallet,
+			(SELECT CASE WHEN outcome = '' THEN 'silent' WHEN outcome = 'proved' THEN 'answered'
+				WHEN outcome LIKE 'proved%' THEN 'returns' ELSE '' END FROM wallet_requests WHERE link_hash = ?) AS wallet,
 			EXISTS (SELECT 1 FROM webhook_events WHERE session_id = ?) AS event`,
 			sess.ID, sess.LinkHash, sess.LinkHash, sess.ID).Scan(&b).Error
 		return b, err

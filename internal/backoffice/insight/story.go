@@ -43,7 +43,7 @@ type Story struct {
 	Other    bool           // the check is open, and the latest is that another browser opened its link
 	Joined   bool           // the check is open, and goes on on another device
 	Troubled bool           // a browser said that a camera gave no pictures
-	Wallet   string         // "silent": a wallet was asked last; "answered": its proof waits for the page; or empty
+	Wallet   string         // "silent": asked last; "answered": its proof waits for the page, "returns": for it; or empty
 }
 
 // Trouble is the one of session.Troubles that explains where the session is, or empty.

@@ -61,6 +61,7 @@ func readReplies() (replies, error) {
 			return nil, err
 		}
 	}
+	all["wallet_returns"] = all["wallet_answered"] // which the page has to ask for again
 	if !slices.Equal(tags, tenant.Languages) {
 		return nil, fmt.Errorf("shopper-replies.json: the languages are %v, not %v", tags, tenant.Languages)
 	}
@@ -174,7 +175,7 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 		return key, nil, nil
 	case key == "embedded", v.Why == embedded && v.Status != session.StatusPending:
 		return key, nil, v.ways(key)
-	case key == "joined" && (v.Trouble() != "" || v.Why == session.NoteFaceless): // of the camera that was left
+	case key == "wallet_answered", key == "joined" && (v.Trouble() != "" || v.Why == session.NoteFaceless): // of the past
 		return key, v.ahead(), nil
 	case v.Trouble() != "" && key != "no_camera":
 		because = []string{"no_picture"}
@@ -184,8 +185,7 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 	if key == "declined" && v.Status == session.StatusExpired {
 		because = append([]string{"expired"}, because...)
 	}
-	because = append(because, v.Why, "wallet_"+v.Wallet)
-	return key, append(because, v.ahead()...), v.ways(key)
+	return key, slices.Concat(because, []string{v.Why, "wallet_" + v.Wallet}, v.ahead()), v.ways(key)
 }
 
 // ways are the keys of ways without this camera: of an open check, those that its page has now.
@@ -230,7 +230,7 @@ func (v storyView) ahead() (keys []string) {
 	if v.Strikes > 0 && !v.Offered {
 		keys = append(keys, "strike")
 	}
-	if v.Refusals > 0 {
+	if v.Refusals > 0 && v.Wallet != "answered" {
 		keys = append(keys, "tries_"+strconv.Itoa(session.MaxDocuments-v.Refusals))
 	}
 	if v.Other {
@@ -283,6 +283,8 @@ func (v storyView) unfinished() string {
 		return "declined"
 	case expired:
 		return "expired"
+	case v.Wallet == "answered":
+		return "wallet_answered"
 	case v.Joined:
 		return "joined"
 	case v.Why == embedded:

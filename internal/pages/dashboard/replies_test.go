@@ -158,19 +158,34 @@ func TestRepliesAboutASilentWallet(t *testing.T) {
 				t.Errorf("the guide is not opened at %s", guide)
 			}
 		}
-		const step, asked, answered = "the-document-step-does-not-go-on", "A wallet was asked and has not answered.",
-			"its answer has not reached the page on which the shopper began."
+		const step, refused, asked = "the-document-step-does-not-go-on", "a-document-was-refused",
+			"A wallet was asked and has not answered."
+		const answered, returns = "its answer has not reached the page on which the shopper began.",
+			"did not return to the browser in which the shopper began."
 		shows("", "", step)
 		g.Exec(t, "INSERT INTO wallet_requests SELECT link_hash, substr(link_hash, 1, 16), '', FALSE FROM sessions")
 		shows(asked, "The page asked your wallet app, but no answer came.", step)
 		g.Exec(t, "UPDATE sessions SET status = 'EXPIRED'")
 		shows(asked, "The time for your age check was up. The page asked your wallet app, but no answer came.", step)
+		const late = "was up. Your wallet app has answered, but its answer has not reached the page on which you " +
+			"began.\n\nPlease start a new check in our shop."
 		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved, returns'")
-		shows(answered, "was up. Your wallet app has answered, but its answer has not reached the page", step)
+		shows(returns, late, step)
 		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved'")
-		shows(answered, "was up. Your wallet app has answered, but its answer has not reached the page", step)
+		shows(answered, late, step)
 		g.Exec(t, "UPDATE wallet_requests SET outcome = 'declined'")
 		shows("", "", "the-link-has-expired")
+		// While the check is open, nothing but the answer matters, and no document is asked for. An answer that
+		// has to return is asked for again.
+		g.Exec(t, "UPDATE sessions SET status = 'PENDING', document_attempts = 1, setbacks = "+
+			`'[{"At":"2099-01-02T03:04:05Z","Why":"document_expired"}]'`)
+		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved'")
+		shows(answered, "Your wallet app has answered, but its answer has not reached the page on which you began.\n\n"+
+			"Please open the check again in the same browser, from our shop or by its link: it goes on by itself, and "+
+			"no document is needed again.\n\nThe check is open until ", refused)
+		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved, returns'")
+		shows(returns, "page on which you began. You can still show two more documents.\n\nPlease open the check again "+
+			"in the same browser, from our shop or by its link, with your own valid document at hand", refused)
 	})
 }
 

@@ -25,9 +25,9 @@ func storyKeys() []string {
 	return slices.Concat(
 		page.Keys("story.camera_", cameraEnds...),
 		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
-		page.Keys("story.document_", unproved...),
+		page.Keys("story.document_", unproved...), page.Keys("story.wallet_", "silent", "returns", "answered"),
 		page.Keys("story.expired_", stages...), page.Keys("story.open_", stages...),
-		page.Keys("story.proved_", session.WayWallet, session.WayPhoto), page.Keys("story.wallet_", "silent", "answered"),
+		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
 		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
 		page.Keys("story.guide_", append(slices.Clip(parts), "camera", "document", "step", "moves")...),
 	)
@@ -91,7 +91,7 @@ func (v storyView) Guide() string {
 		return "story.guide_camera"
 	case about == session.WhyUnmoved:
 		return "story.guide_moves"
-	case about == session.NotePhoto, key == "open_document", key == "expired" && v.Wallet != "":
+	case about == session.NotePhoto, key == "open_document", key == "wallet_answered", key == "expired" && v.Wallet != "":
 		return "story.guide_step"
 	case v.Status == session.StatusExpired && v.Camera == insight.CameraBelow:
 		return "story.guide_FALLBACK"
