@@ -56,7 +56,7 @@ func TestRepliesNameWhyADocumentProvedNothing(t *testing.T) {
 	body := told(t, g, shop, support, open+ended+later("wallet_issuer_unknown"))
 	for _, says := range []string{"A document was then shown, but it did not prove the age. The latest attempt " +
 		"gave no " +
-		"result: the issuer of the wallet’s document is not trusted here.</p>",
+		"result: the issuer of the wallet’s document is not trusted here.</li>",
 		"<strong>Attempt without a result</strong></p><p class=\"muted\">By a wallet: no trusted issuer"} {
 		if !strings.Contains(body, says) {
 			t.Errorf("the page does not say %q", says)
@@ -160,7 +160,7 @@ func TestAForcedResultHasItsReplyToo(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
-	const mark = `(This was a test; no shopper waits for it.) <bdi>`
+	const mark = "This was a test; no shopper waits for it.</small>\n<div class=\"act\"><p><bdi>"
 	const offered, early = "document_opened_at = created_at, ",
 		`, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"forced_fallback"}]'`
 	for set, says := range map[string]string{

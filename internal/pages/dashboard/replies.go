@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document/photo"
@@ -125,8 +126,9 @@ func (all replies) shown(text string, at []string) (marks []string) {
 	return slices.DeleteFunc(marks, func(mark string) bool { return mark == "" })
 }
 
-// of returns the answers to a session's shopper, also to that of a forced result for practice; none about a receiver.
-func (all replies) of(v storyView) []reply {
+// of returns the answers to a session's shopper, with times in the zone. Those about a forced result are for practice;
+// about a receiver there is none.
+func (all replies) of(v storyView, zone *time.Location) []reply {
 	if v = v.real(); v.Test {
 		return nil
 	}
@@ -150,7 +152,7 @@ func (all replies) of(v storyView) []reply {
 			paragraphs = append(paragraphs, all[way][i].Text)
 		}
 		answers[i].Text = strings.ReplaceAll(strings.Join(paragraphs, "\n\n"), "{until}",
-			v.until.UTC().Format("2006-01-02 15:04 UTC"))
+			v.until.In(zone).Format("2006-01-02 15:04 ")+zone.String())
 	}
 	return answers
 }

@@ -126,15 +126,15 @@ func (v *sessionView) Untold() bool {
 // timelineView is a session's timeline.
 type timelineView struct {
 	Moments []momentView
+	Act     *eventAct // of the webhook of its last attempt
 }
 
-// newTimeline returns the timeline of a session, with an act at the last attempt to send its webhook.
+// newTimeline returns the timeline of a session, with what can be done about its webhook.
 func newTimeline(r *desk.Request, list []insight.Moment) (v timelineView, err error) {
-	last := -1
-	for i, m := range list {
+	for _, m := range list {
 		one := momentView{Moment: m, Tone: "plain"}
 		if m.Event != nil {
-			last, one.Href = i, eventsPath(r)+m.Event.ID
+			one.Href = eventsPath(r) + m.Event.ID
 		}
 		switch {
 		case m.Kind == insight.MomentResult || m.Kind == insight.MomentExpired:
@@ -146,8 +146,8 @@ func newTimeline(r *desk.Request, list []insight.Moment) (v timelineView, err er
 		}
 		v.Moments = append(v.Moments, one)
 	}
-	if last >= 0 {
-		v.Moments[last].Act, err = newEventAct(r, *list[last].Event)
+	if at := slices.IndexFunc(list, func(m insight.Moment) bool { return m.Event != nil }); at >= 0 {
+		v.Act, err = newEventAct(r, *list[at].Event)
 	}
 	return v, err
 }
@@ -157,14 +157,10 @@ type momentView struct {
 	insight.Moment
 	Tone string
 	Href string // of its webhook event
-	Act  *eventAct
 }
 
 // Text returns the catalogue key of the text that the timeline shows for the moment.
 func (v momentView) Text() string { return "timeline." + string(v.Kind) }
-
-// CameraText returns the text that says how the camera check ended.
-func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
 
 // Milliseconds is how long the attempt took, at least one.
 func (v momentView) Milliseconds() int64 { return max(1, v.Attempt.Latency.Milliseconds()) }
@@ -197,7 +193,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if p.cfg.Retention > 0 {
 		v.Pruned = new(record.CreatedAt.Add(p.cfg.Retention))
 	}
-	v.Replies = p.replies.of(v.Told())
+	v.Replies = p.replies.of(v.Told(), r.Zone())
 	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
 	slices.SortFunc(v.Replies, func(a, b reply) int {
 		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))

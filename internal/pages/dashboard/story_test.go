@@ -23,7 +23,7 @@ func told(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, who *ga
 	made := g.Create(t, shop.Test.APIKey, 18)
 	g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
 	_, body := who.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
-	return body
+	return strings.ReplaceAll(body, "</li><li>", " ") // what happened, as one text
 }
 
 // TestStory: a session's page says what happened, who decided and what to tell
@@ -48,7 +48,7 @@ func TestStory(t *testing.T) {
 			"still open. Your last attempt gave no result, because your head did not follow the arrows. Slowly point your " +
 				"nose where each arrow points.\n\nPlease open the check again in the same browser", ""},
 		{begun + offered + "cutoff = 25" + early,
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</li>",
 			"still open and now asks for a document", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
@@ -56,15 +56,15 @@ func TestStory(t *testing.T) {
 			"did not clearly show a real document. Please show the original", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 1" + late + "document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
-				"The last document had expired.</p>", "still open and now asks for a document", ""},
+				"The last document had expired.</li>", "still open and now asks for a document", ""},
 		{begun + offered + "cutoff = 25, document_attempts = 1, document_way = 'photo', status = 'FALLBACK', " +
 			"source = 'document', " + ended + late + "document_another_face\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age. " +
-				"The face did not match the photo in the last document.</p>", "Your age check ended without a valid document.",
+				"The face did not match the photo in the last document.</li>", "Your age check ended without a valid document.",
 			"No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
 			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
-				"The last document has no full date of birth.</p>", "The time for your age check was up. Your last " +
+				"The last document has no full date of birth.</li>", "The time for your age check was up. Your last " +
 				"document was not accepted. That", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
@@ -98,32 +98,32 @@ func TestStory(t *testing.T) {
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended + late +
 				"document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused, as often as is " +
-				"allowed. The last document had expired.</p>",
+				"allowed. The last document had expired.</li>",
 			"Your age check ended without a valid document.", "No document accepted",
 		},
 		{
 			offered + `setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"forced_fallback"}]'`,
-			"A test forced the camera check to end in a fallback. The shopper is now asked for a document.</p>",
+			"A test forced the camera check to end in a fallback. The shopper is now asked for a document.</li>",
 			"no shopper waits", "",
 		},
 		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. The check of a face " +
-			"has not begun. The browser said that the camera is blocked for the page.</p>",
+			"has not begun. The browser said that the camera is blocked for the page.</li>",
 			"still open. Your camera gave the page no picture. Allow the camera for this page in your browser", ""},
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
-			"The shopper is at the camera check.</p>", "Your age check is still open.\n\nPlease", ""},
+			"The shopper is at the camera check.</li>", "Your age check is still open.\n\nPlease", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
-			"no face was checked in time. The browser said that it found no camera.</p>",
+			"no face was checked in time. The browser said that it found no camera.</li>",
 			"was up. Your camera gave the page no picture. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. The check of a face has " +
-				"not begun. The camera ran, and no face was seen well enough to begin.</p>",
+				"not begun. The camera ran, and no face was seen well enough to begin.</li>",
 			"still open. No face was in the picture: uncover the camera", ""},
 		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The camera made no estimate: its check was " +
-				"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
+				"skipped. The shopper is now asked for a document.</li>", "still open and now asks for a document", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'",
 			"The shopper opened the link, but no face was checked " +
-				"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
+				"in time. The latest attempt gave no result: the head did not follow the arrows.</li>",
 			"was up. Your last attempt gave no result, because your head did not follow the arrows. Slowly", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'",
 			"The shopper opened the link, but no face was " +
@@ -135,7 +135,7 @@ func TestStory(t *testing.T) {
 				"before it gave a result.\n\nPlease", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_blocked\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that the network lets no pictures " +
-				"through.</p>",
+				"through.</li>",
 			"The camera could not estimate your age.", "Camera"},
 		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', " +
 			"source = 'document', " +
@@ -147,7 +147,7 @@ func TestStory(t *testing.T) {
 			"if it " +
 			"offers that, “Use a document instead”.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
-			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
+			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</li>",
 			"Your camera gave the page no picture", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
@@ -198,7 +198,7 @@ func TestStory(t *testing.T) {
 			"choose “Use a document instead” at its start, and show", ""},
 	} {
 		body := told(t, g, shop, boss, tt.set)
-		if !strings.Contains(body, `data-testid="story">`+tt.story) {
+		if !strings.Contains(body, `data-testid="story"><li>`+tt.story) {
 			_, story, _ := strings.Cut(body, `data-testid="story">`)
 			t.Errorf("%s: the page says %q", tt.set, story[:min(len(story), 160)])
 		}

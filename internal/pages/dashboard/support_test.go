@@ -40,6 +40,14 @@ func TestChecksOfOneOrder(t *testing.T) {
 			!strings.Contains(line, page+made[2]) || strings.Index(line, made[2]) > strings.Index(line, "this one") {
 			t.Errorf("the other session of the order is not named: %s", line)
 		}
+		const open = `data-testid="still-open"><a href="`
+		if got := strings.Contains(body, open+page+made[2]+`"`); !got || strings.Count(body, open) != 1 {
+			t.Error("the other check of the order is not said to be open")
+		}
+		g.Exec(t, "UPDATE sessions SET status = 'EXPIRED' WHERE id = '"+made[2]+"'")
+		if _, body = support.Get(t, page+made[0]); strings.Contains(body, open) {
+			t.Error("a check that has ended is said to be open")
+		}
 		for range 9 {
 			g.Create(t, shop.Test.APIKey, 18)
 		}
@@ -86,6 +94,50 @@ func TestSupportIsLedToItsGuide(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAPageForSupport: the reply stands in its own frame with a button that says what it copies, apart from the note of
+// a test. Its time is in the page's zone. What only developers use is folded away, and nothing held fills one line.
+func TestAPageForSupport(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver := gatewaytest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		made := g.Create(t, shop.Test.APIKey, 18)
+		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + made.SessionID
+		g.Exec(t, "UPDATE users SET zone = 'Europe/Berlin'")
+		g.Exec(t, "UPDATE sessions SET expires_at = '2099-01-03 13:03:00+00:00'")
+		_, body := support.Get(t, page)
+		if reply := between(t, body, `<div class="act">`, "</div>"); !strings.Contains(reply, "Copy reply <") ||
+			!strings.Contains(reply, "2099-01-03 14:03 Europe/Berlin") || strings.Contains(reply, "13:03") {
+			t.Errorf("the reply: %s", reply)
+		}
+		g.Force(t, gatewaytest.Browser(), made, "verified")
+		gatewaytest.WaitFor(t, "the attempt", func() bool {
+			_, body = support.Get(t, page)
+			return strings.Contains(body, `data-testid="moment-webhook"`)
+		})
+		tell := between(t, body, `data-testid="tell"`, `data-testid="reply"`)
+		note, reply, framed := strings.Cut(tell, `<div class="act">`)
+		if !framed || !strings.Contains(note, "no shopper waits") || strings.Contains(reply, "no shopper waits") {
+			t.Errorf("the note of a test is not apart from the reply: %s", tell)
+		}
+		shown, folded, _ := strings.Cut(body, "<summary>For developers</summary>")
+		for _, part := range []string{"API key", "Cancel URL", "Look it up from your backend"} {
+			if strings.Contains(shown, part) || !strings.Contains(folded, part) {
+				t.Errorf("%s is not among what is for developers", part)
+			}
+		}
+		if strings.Contains(shown, ">evt_") || strings.Contains(shown, "<code>evt_") {
+			t.Error("the timeline shows the ID of an event")
+		}
+		held := between(t, body, `data-testid="held"`, "</details>")
+		table, none, _ := strings.Cut(held, "</table>")
+		if strings.Contains(table, "Nothing") || strings.Contains(table, "Estimated age") ||
+			strings.Contains(held, "Digest") || !strings.Contains(none, "Nothing is stored of:") || !strings.Contains(none, " · Estimated age") {
+			t.Errorf("what is held: %s", held)
+		}
+	})
 }
 
 // TestHeldSaysUntilWhen: the data held of a session ends with the day on which it is deleted by itself, or says that

@@ -148,7 +148,7 @@ func TestRetryNow(t *testing.T) {
 		}
 		for role, retries := range map[account.Role]bool{account.Developer: true, account.Support: false} {
 			who := member(t, g, d.shop.Tenant.ID, role)
-			for _, path := range []string{session, session + "?part=timeline", event} {
+			for _, path := range []string{session, session + "?part=story", event} {
 				_, body := who.Get(t, d.base+path)
 				if strings.Contains(body, event+"/retry") != retries || strings.Contains(body, event+"/resend") == retries {
 					t.Errorf("%s, as %s, has not one way to send the event: it is to be the early attempt: %t", path, role, retries)

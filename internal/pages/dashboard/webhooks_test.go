@@ -173,6 +173,10 @@ func TestSentAgainFromTheTimeline(t *testing.T) {
 			want(t, "a viewer", res, http.StatusForbidden, "")
 			res, _ = who.Post(t, resend, url.Values{"nonce": {nonceOf(t, form)}})
 			want(t, string(role), res, http.StatusSeeOther, strings.TrimSuffix(resend, "/resend"))
+			_, sent := who.Get(t, strings.TrimSuffix(resend, "/resend"))
+			if !strings.Contains(sent, "in some seconds.<noscript>") {
+				t.Errorf("%s is asked to load a page again that does so by itself", role)
+			}
 			receiver.Wait(t, i+2)
 		}
 		if _, body := member(t, g, shop.Tenant.ID, account.Viewer).Get(t, page); strings.Contains(body, button) {
