@@ -45,6 +45,7 @@ func TestTheShopWasNotTold(t *testing.T) {
 			if !strings.Contains(story, tt.says) || strings.Contains(story, `data-testid="untold"`) != (tt.says != "") ||
 				strings.Contains(story, "Our shop has not heard of it yet") != (tt.says != "") ||
 				tt.says != "" && !strings.Contains(story, `href="`+base+"/webhooks/events/evt_") ||
+				strings.Contains(story, `</p><p class="small">Delivery: `) != (tt.says != "") ||
 				strings.Contains(story, `data-testid="resend"`) != (tt.says != "") ||
 				strings.Contains(story, `data-testid="copy-summary" data-copy="Event: evt_`) != (tt.says != "") ||
 				strings.Count(body, `data-testid="resend"`) != 1 {
