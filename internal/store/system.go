@@ -30,9 +30,10 @@ func (s *Store) FailingEndpoints(
 	ctx context.Context, limit int, tenants ...uuid.UUID,
 ) ([]insight.FailingEndpoint, error) {
 	return view(ctx, s, func(tx *Tx) (found []insight.FailingEndpoint, err error) {
-		q := tx.db.Table(endpointTable+" AS e").Select("t.name, "+classed, undelivered).
-			Joins("JOIN tenants t ON t.id = e.tenant_id AND t.webhook_url = e.url").
-			Where("coalesce(e.disabled_at, e.first_failure_at) IS NOT NULL").Order("e.livemode DESC, t.name, e.id")
+		q := tx.db.Table(endpointTable+" AS e").Select("t.name, t.webhook_url <> e.url AS former, "+classed, undelivered).
+			Joins("JOIN tenants t ON t.id = e.tenant_id").Order("e.livemode DESC, t.name, e.id").
+			Where("coalesce(e.disabled_at, e.first_failure_at) IS NOT NULL AND (t.webhook_url = e.url OR EXISTS ("+
+				"SELECT 1 FROM webhook_events WHERE endpoint_id = e.id AND status IN ?))", undelivered)
 		if len(tenants) > 0 {
 			q = q.Where("e.tenant_id IN ?", tenants)
 		}

@@ -32,10 +32,11 @@ type Queue struct {
 	Failing   []TenantFailed    // as Endpoints, then the most failed events first
 }
 
-// FailingEndpoint is a registered webhook URL that fails or is disabled.
+// FailingEndpoint is a webhook URL that fails or is disabled: a registered one, or a former one for which events wait.
 type FailingEndpoint struct {
 	webhook.Failing
-	Name string // of the tenant
+	Name   string // of the tenant
+	Former bool
 }
 
 // Mode is "live" or "test".
@@ -78,8 +79,7 @@ type SystemStore interface {
 	// FailedByTenant returns at most limit tenants and modes with failed events, as in
 	// Queue, counting at most atMost events of each.
 	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
-	// FailingEndpoints returns at most limit registered webhook URLs that fail or are
-	// disabled, those of live mode first: of the tenants, or of all if there are none.
+	// FailingEndpoints returns at most limit, those of live mode first: of the tenants, or of all if there are none.
 	FailingEndpoints(ctx context.Context, limit int, tenants ...uuid.UUID) ([]FailingEndpoint, error)
 	DatabaseState(ctx context.Context) (Database, error)
 	// NewestFold returns the latest hour up to which any tenant's sessions are folded, or 0.
@@ -122,7 +122,7 @@ func (s *Service) UseOf(
 	if err != nil {
 		return nil, err
 	}
-	failing, err := s.store.FailingEndpoints(ctx, 2*len(ids), ids...) // one of each mode
+	failing, err := s.store.FailingEndpoints(ctx, MaxFailing*len(ids), ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -193,8 +193,14 @@ func TestHealthContradictsNothing(t *testing.T) {
 	}
 	said("well", "en", "No problems are known", "Webhooks")
 	fails(t, g, shop, false, g.Clock.Now().Add(-time.Hour))
-	said("a test endpoint", "en", "Some webhooks do not arrive", "No problems")
-	said("a test endpoint", "de", "Einige Webhooks kommen nicht an", "in Ordnung")
+	said("a test endpoint", "en", "Webhooks of test mode do not arrive", "No problems")
+	said("a test endpoint", "de", "Webhooks im Testmodus kommen nicht an", "in Ordnung")
+	fails(t, g, shop, true, g.Clock.Now())
+	said("a live endpoint, retried", "en", "Live webhooks did not arrive at first", "test mode")
+	_, body := op.Get(t, "/operator/system?lang=en")
+	if !strings.Contains(between(t, body, "<h2>Health</h2>", `data-testid="healthy"`), ">Warning</span>") {
+		t.Error("the sentence has no mark")
+	}
 }
 
 // TestSetup: an item of the checklist is open until it is done, and the checklist

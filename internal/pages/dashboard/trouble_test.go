@@ -253,3 +253,35 @@ func TestFiguresAreGrouped(t *testing.T) {
 		}
 	})
 }
+
+// TestAFormerURLThatFails: the operator's pages name a former Webhook URL that fails as long as events wait for it.
+func TestAFormerURLThatFails(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op, shop := operating(t, g), g.Shop(t, "https://former.example/hook", nil)
+		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
+		fails(t, g, shop.Tenant, true, g.Clock.Now().Add(-time.Hour))
+		g.Exec(t, "UPDATE tenants SET webhook_url = 'https://new.example/hook'")
+		id := webhook.EndpointID(shop.Tenant.ID, true, shop.Tenant.WebhookURL)
+		for _, tt := range []struct {
+			set   string
+			waits bool
+		}{
+			{"status = 'pending', next_attempt_at = '2099-01-01', last_class = 'dns'", true},
+			{"status = 'waiting', next_attempt_at = NULL", true},
+			{"status = 'failed', next_attempt_at = NULL", false},
+			{"status = 'delivered', next_attempt_at = NULL", false},
+		} {
+			g.Exec(t, "UPDATE webhook_events SET livemode = TRUE, endpoint_id = '"+id+"', lease_token = NULL, "+tt.set)
+			_, body := op.Get(t, "/operator/system?lang=en")
+			if strings.Contains(body, "former.example</code> <small>Former Webhook URL</small>") != tt.waits ||
+				strings.Contains(body, "No webhook endpoint fails") == tt.waits ||
+				strings.Contains(body, `data-testid="finding-webhooks"`) != tt.waits {
+				t.Errorf("%s: System says wrongly whether it fails", tt.set)
+			}
+			_, page := op.Get(t, operatedAt(shop.Tenant.ID)+"?lang=en")
+			if strings.Contains(page, "Former Webhook URL <code>former.example") != tt.waits {
+				t.Errorf("%s: the tenant's page says wrongly whether it fails", tt.set)
+			}
+		}
+	})
+}
