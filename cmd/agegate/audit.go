@@ -71,8 +71,9 @@ func (c *cli) auditList() *cobra.Command {
 		return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
 			return terminal.PrintList(out, terminal.Itself[audit.Entry], "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL",
 				func(e audit.Entry) []any {
-					return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
-						tenant.Visible(detailText(e.Details()))}
+					return []any{e.Seq, e.At.Format(time.DateTime),
+						tenant.Visible(strings.TrimSpace(string(e.Actor.Kind) + " " + cmp.Or(e.Actor.Name, e.Actor.ID))),
+						e.Action, e.Target, tenant.Visible(detailText(e.Details()))}
 				})(db.AuditEntries(cmd.Context(),
 				audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit}))
 		})
@@ -85,11 +86,6 @@ func actionNames() string {
 		names = append(names, string(a))
 	}
 	return strings.Join(names, ", ")
-}
-
-// actorText returns the kind and the name of an actor, or its ID if it has no name.
-func actorText(a audit.Actor) string {
-	return strings.TrimSpace(string(a.Kind) + " " + cmp.Or(a.Name, a.ID))
 }
 
 // detailText returns a detail on one line.

@@ -155,7 +155,7 @@ func isHostname(host string) bool {
 	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
-		if label == "" || len(label) > 63 || strings.ContainsFunc(label, isNotHostCharacter) {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return false
 		}
 	}
@@ -164,10 +164,6 @@ func isHostname(host string) bool {
 		return net.ParseIP(host).To4() != nil
 	}
 	return true
-}
-
-func isNotHostCharacter(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
 }
 
 func effectivePort(u *url.URL) (uint16, bool) {

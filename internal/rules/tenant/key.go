@@ -59,7 +59,8 @@ var (
 func (s *Service) CreateKey(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string,
 ) (APIKey, string, error) {
-	if name = strings.TrimSpace(name); !isKeyName(name) {
+	if name = strings.TrimSpace(name); !utf8.ValidString(name) ||
+		utf8.RuneCountInString(name) > MaxKeyName || strings.ContainsFunc(name, IsHidden) {
 		return APIKey{}, "", fault.InvalidFields(fault.FieldError{Field: "name", Err: ErrKeyName})
 	}
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
@@ -73,10 +74,6 @@ func (s *Service) CreateKey(
 	act := s.act(actor, audit.APIKeyCreate, tenantID, inMode(livemode))
 	act.Target = key.ID.String()
 	return key, plain, s.store.InsertKey(ctx, key, act)
-}
-
-func isKeyName(name string) bool {
-	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= MaxKeyName && !strings.ContainsFunc(name, IsHidden)
 }
 
 // userOf returns the ID of an actor who is a user, or nil.

@@ -212,18 +212,14 @@ func Classify(err error) Class {
 		return ClassDNS
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return ClassTimeout
-	case isTLS(err):
+	case errors.Is(err, http.ErrSchemeMismatch), is[tls.RecordHeaderError](err), is[tls.AlertError](err),
+		is[*tls.CertificateVerificationError](err), is[x509.HostnameError](err):
 		return ClassTLS
 	case errors.As(err, &network) && network.Timeout():
 		return ClassTimeout
 	default:
 		return ClassConnect
 	}
-}
-
-func isTLS(err error) bool {
-	return errors.Is(err, http.ErrSchemeMismatch) || is[tls.RecordHeaderError](err) || is[tls.AlertError](err) ||
-		is[*tls.CertificateVerificationError](err) || is[x509.HostnameError](err)
 }
 
 func is[E error](err error) bool {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,13 +19,18 @@ const connectTimeout = 5 * time.Second
 // registered as a public address, so the guard's own list does not include it.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
-// Refuses reports whether the host of a URL is an address, and the client never connects to it.
+// Refuses reports whether the host of a URL is an address or a name of this machine, and the client never connects
+// to it.
 func (c *Client) Refuses(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
 	}
-	hostPort := net.JoinHostPort(u.Hostname(), "443")
+	host := strings.ToLower(u.Hostname())
+	if strings.HasSuffix("."+host, ".localhost") { // see RFC 6761, section 6.3
+		host = "127.0.0.1"
+	}
+	hostPort := net.JoinHostPort(host, "443")
 	at, err := netip.ParseAddrPort(hostPort)
 	network := map[bool]string{true: "tcp4", false: "tcp6"}[at.Addr().Is4()]
 	return err == nil && c.dialer.Control(network, hostPort, nil) != nil
@@ -57,7 +63,7 @@ func newDialer(allow, nat64 []netip.Prefix) *net.Dialer {
 				return ssrf.ErrInvalidHostPort
 			}
 			addr := translate(to.Addr(), nat64)
-			if isTunnel(addr) {
+			if slices.ContainsFunc(tunnels, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 				return ssrf.ErrProhibitedIP
 			}
 			return guard.Safe(network, netip.AddrPortFrom(addr, to.Port()).String(), conn)

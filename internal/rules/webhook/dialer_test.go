@@ -48,7 +48,7 @@ var special = []string{
 	"ff02::1", // multicast
 }
 
-// TestRefuses: an address is refused before any attempt, as it is at each; a name may lead anywhere.
+// TestRefuses: an address is refused before any attempt, as it is at each; another machine's name may lead anywhere.
 func TestRefuses(t *testing.T) {
 	c := NewClient([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd12::/16")}, nil)
 	for _, address := range special {
@@ -56,7 +56,12 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s is not refused", at)
 		}
 	}
-	for _, at := range []string{"", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80",
+	for _, at := range []string{"https://localhost:1/hook", "https://shop.LOCALHOST"} {
+		if !c.Refuses(at) || NewClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil).Refuses(at) {
+			t.Errorf("%s is not refused, or also where it is allowed", at)
+		}
+	}
+	for _, at := range []string{"localhost.example", "", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80",
 		"shop.example:443"} {
 		if c.Refuses("https://" + at) {
 			t.Errorf("%q is refused", at)

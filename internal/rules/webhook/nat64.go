@@ -43,8 +43,3 @@ func translate(addr netip.Addr, prefixes []netip.Prefix) netip.Addr {
 	}
 	return addr
 }
-
-// isTunnel reports whether an address is in one of tunnels.
-func isTunnel(addr netip.Addr) bool {
-	return slices.ContainsFunc(tunnels, func(p netip.Prefix) bool { return p.Contains(addr) })
-}
