@@ -11,6 +11,7 @@ import (
 	"agegate/internal/backoffice/account/oidc"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
+	"agegate/internal/store/pgtest"
 )
 
 // TestAccountsByTheProvider: such an account gets no other role, tenant or way in than
@@ -144,6 +145,23 @@ func TestRequiredProvider(t *testing.T) {
 }
 
 const passphrase = "four owls under a blue moon"
+
+// TestUnreachableProvider: the page says whom to tell, and not that it helps to try again.
+func TestUnreachableProvider(t *testing.T) {
+	idp := gatewaytest.NewIDP(t)
+	for _, issuer := range []string{
+		"http://" + pgtest.FreeAddr(t), "https://no-such-name.invalid", strings.Replace(idp.URL, "http:", "https:", 1),
+	} {
+		g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(idp.Settings("ops=operator"), "AGEGATE_OIDC_ISSUER="+issuer)...)
+		s := g.Nobody()
+		if res, _ := s.Get(t, account.SSOPath); gatewaytest.Notice(res) != "sso_unreached" {
+			t.Errorf("%s: %s", issuer, res.Header.Get("Location"))
+		}
+		if _, body := s.Get(t, "/dashboard/login?lang=de"); !strings.Contains(body, "war nicht zu erreichen") {
+			t.Errorf("%s: the page does not say it", issuer)
+		}
+	}
+}
 
 // TestSlowProvider: a provider that hangs has few requests under way, and those that
 // wait succeed when it answers again.

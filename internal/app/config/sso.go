@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,10 +10,6 @@ import (
 	"github.com/google/uuid"
 )
 
-var errSSORoles = errors.New("must be groups with what they may do, separated by semicolons: GROUP=operator, or " +
-	"GROUP=ROLE@TENANT with " +
-	"owner, developer, support, compliance or viewer and a tenant's ID")
-
 // setSSORoles reads the groups of the instance's provider. Their names may contain
 // commas and equals signs, as in LDAP.
 func setSSORoles(c *Config, v string) error {
@@ -22,23 +17,20 @@ func setSSORoles(c *Config, v string) error {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		at := strings.LastIndex(part, "=")
-		if at < 0 {
-			return errSSORoles
-		}
-		grant := account.Grant{Group: strings.TrimSpace(part[:at])}
-		right := strings.TrimSpace(part[at+1:])
-		role, tenant, _ := strings.Cut(right, "@")
+		at := max(0, strings.LastIndex(part, "="))
+		right := strings.TrimSpace(strings.TrimPrefix(part[at:], "="))
+		grant, err := account.Grant{Group: strings.TrimSpace(part[:at])}, error(nil)
 		if grant.Operator = right == "operator"; !grant.Operator {
-			id, err := uuid.Parse(tenant)
-			if grant.Role, grant.TenantID = account.Role(role), id; err != nil || !grant.Role.May(account.BeMember) {
-				return errSSORoles
-			}
+			role, tenant, _ := strings.Cut(right, "@")
+			grant.Role = account.Role(role)
+			grant.TenantID, err = uuid.Parse(tenant)
 		}
-		if grant.Group == "" {
-			return errSSORoles
+		c.SSO.Grants = append(c.SSO.Grants, grant) // also a wrong one, or checkSSO would say that there is none
+		if grant.Group == "" || err != nil || !grant.Operator && !grant.Role.May(account.BeMember) {
+			return fmt.Errorf("must be groups with what they may do, separated by semicolons: GROUP=operator, or "+
+				"GROUP=ROLE@TENANT with owner, developer, support, compliance or viewer and a tenant's ID; entry %d is not",
+				len(c.SSO.Grants))
 		}
-		c.SSO.Grants = append(c.SSO.Grants, grant)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func TestSSO(t *testing.T) {
 		{ssoRolesName, "ops=boss@" + shop, 0},
 		{ssoRolesName, "ops=owner@shop", 0},
 		{ssoRolesName, "ops=operator@" + shop, 0},
+		{ssoRolesName, "ops=operator;cn=a,ou=b=owner@" + shop + "; canary=boss", 0},
 		{ssoRolesName, "cn=a,ou=b = owner@" + shop + "; ops=operator;", 2},
 	} {
 		env := maps.Clone(good)
@@ -39,6 +41,11 @@ func TestSSO(t *testing.T) {
 		if refused := err != nil && strings.Contains(err.Error(), tt.name+" must"); refused != (tt.grants == 0) ||
 			len(c.SSO.Grants) != tt.grants {
 			t.Errorf("%s=%s: %+v, %v", tt.name, tt.value, c.SSO.Grants, err)
+		}
+		if entry := strings.Count(tt.value, ";") + 1; err != nil && tt.name == ssoRolesName && tt.value != "" &&
+			(!strings.HasSuffix(err.Error(), fmt.Sprintf("; entry %d is not", entry)) ||
+				strings.Count(err.Error(), ssoRolesName) != 1) {
+			t.Errorf("%s: the entry is not named in one line: %v", tt.value, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "canary") {
 			t.Errorf("the error has the secret: %v", err)

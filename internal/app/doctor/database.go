@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -67,6 +68,12 @@ func (e *examiner) database(ctx context.Context) {
 		out, err := db.LockedOut(ctx)
 		if err == nil && out && e.Config.SSO.Issuer == "" { // single sign-on may let in others
 			e.warn("operators", "all are disabled: none can log in", "agegate user enable lets one in again")
+		}
+		for i, grant := range e.Config.SSO.Grants {
+			if _, err := db.TenantByID(ctx, grant.TenantID); !grant.Operator && fault.CodeOf(err) == fault.NotFound {
+				e.warn("AGEGATE_OIDC_ROLES", fmt.Sprintf("entry %d: no tenant has this ID", i+1),
+					"correct or remove it: agegate tenant list has the IDs")
+			}
 		}
 	})
 	e.within(ctx, "going back", func(ctx context.Context) { e.back(ctx, tenants) })

@@ -10,6 +10,7 @@ import (
 	"agegate/internal/store/pgtest"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/uuid"
 )
 
 // open is a mail server that asks for no password.
@@ -66,4 +67,13 @@ func TestSingleSignOn(t *testing.T) {
 			"AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db")...)
 		want(t, found, "AGEGATE_OIDC_ISSUER", is.grade, is.text)
 	}
+}
+
+// TestRolesOfNoTenant: a group that gets a role in a tenant that does not exist is named by its number.
+func TestRolesOfNoTenant(t *testing.T) {
+	g := start(t, gatewaytest.SQLite(t))
+	shop, idp := g.Shop(t, "", nil).Tenant.ID.String(), gatewaytest.NewIDP(t)
+	roles := "ops=operator;shop=owner@" + shop + ";shop=viewer@" + uuid.NewString()
+	found := examine(t, append(idp.Settings(roles), "AGEGATE_DATABASE_URL="+g.DB)...)
+	want(t, found, "AGEGATE_OIDC_ROLES", doctor.Warning, "entry 3: no tenant has this ID")
 }

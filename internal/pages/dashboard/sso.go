@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ func (p *Pages) sso() desk.Feature {
 			{Method: http.MethodGet, Path: account.SSOBackPath, Handle: p.finishSSO},
 		},
 		Failed: []string{"sso_late", "sso_refused", "sso_no_claim", "sso_overage", "sso_no_group",
-			"sso_not_asked", "sso_failed"},
+			"sso_not_asked", "sso_failed", "sso_unreached"},
 	}
 }
 
@@ -71,10 +72,8 @@ func (p *Pages) ssoFailed(r *desk.Request, err error) error {
 		notice = "sso_" + string(groups.Why)
 	case isProvider:
 		p.cfg.Logger.WarnContext(r.Ctx(), failure, "why", failed.Why, "claim", failed.Claim)
-		notice = "sso_failed"
-		if failed.Why == account.WhyNotAsked {
-			notice = "sso_not_asked"
-		}
+		notice = cmp.Or(map[account.Why]string{account.WhyNotAsked: "sso_not_asked", account.WhyDNS: "sso_unreached",
+			account.WhyConnect: "sso_unreached", account.WhyTLS: "sso_unreached"}[failed.Why], "sso_failed")
 	case errors.Is(err, account.ErrStartAgain):
 		notice = "sso_late"
 	case errors.Is(err, account.ErrRefused):
