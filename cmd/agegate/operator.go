@@ -115,9 +115,12 @@ func (op operator) warnOfKey(cmd *cobra.Command) {
 	}
 }
 
-// warnOfWebhook warns of a webhook URL to which the gateway delivers nothing.
-func (op operator) warnOfWebhook(cmd *cobra.Command, address string) {
-	if op.refuses(address) {
+// warnOf warns of a tenant's webhook URL to which the gateway delivers nothing, and of a name that another has.
+func (op operator) warnOf(cmd *cobra.Command, t tenant.Tenant) {
+	if twin, _ := op.tenants.HasTwin(cmd.Context(), t); twin {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: another tenant has this name.")
+	}
+	if op.refuses(t.WebhookURL) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: the webhook URL is not a public address, so deliveries to it are refused: "+
 			"name its network in AGEGATE_WEBHOOK_ALLOW_NETS.")
 	}

@@ -79,7 +79,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	flag(&c.DocumentOnly, "document-only", "let shoppers show a document instead of estimating their age")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
-	list(&c.Margins, "margin", "years added to a target age for an estimate, such as 18=9,16=3 (default: the gateway's)")
+	list(&c.Margins, "margin", "years added to a target age for an estimate, such as 18=9,16=8 (default: the gateway's)")
 	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
 	number(&c.FreeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
 	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
@@ -142,7 +142,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			op.warnOfWebhook(cmd, created.WebhookURL)
+			op.warnOf(cmd, created)
 			if credit > 0 {
 				_, err = billing.TopUp(cmd.Context(), op.store, op.actor, created.ID, credit, "", now())
 			}
@@ -215,7 +215,7 @@ a colour, which is made lighter or darker until it can be read.`,
 				return errors.New("give at least one setting to change")
 			}
 			t, err := op.tenants.Update(cmd.Context(), op.actor, t.ID, changes)
-			op.warnOfWebhook(cmd, t.WebhookURL)
+			op.warnOf(cmd, t)
 			return confirm(cmd, err, "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
 		})
 	}

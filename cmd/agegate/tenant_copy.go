@@ -31,7 +31,8 @@ func (c *cli) tenantCopy() *cobra.Command {
 				return err
 			}
 			from.ID, from.Disabled = uuid.Nil, false
-			_, err = op.create(cmd.Context(), out, changes.Apply(from), look)
+			created, err := op.create(cmd.Context(), out, changes.Apply(from), look)
+			op.warnOf(cmd, created)
 			return err
 		})
 	})

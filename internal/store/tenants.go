@@ -145,6 +145,9 @@ func pattern(text string) string { return "%" + likeText.Replace(text) + "%" }
 func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tenant.Tenant, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
 		q := tx.db.Where(tx.contains("name"), pattern(text))
+		if len(text) >= 6 { // as many as tell namesakes apart in a list
+			q = q.Or(tx.contains("CAST(id AS text)"), pattern(text))
+		}
 		if id, err := uuid.Parse(text); err == nil {
 			q = q.Or("id = ? OR id = (SELECT tenant_id FROM sessions WHERE id = ?)", id, id)
 		}

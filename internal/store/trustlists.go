@@ -24,11 +24,6 @@ type listedIssuerRow struct {
 
 func (listedIssuerRow) TableName() string { return "listed_issuers" }
 
-func toListedIssuer(r listedIssuerRow) document.TrustedIssuer {
-	r.List = document.IssuerList{ID: r.ListID, Name: r.ListName, Until: r.NextUpdate}
-	return r.TrustedIssuer
-}
-
 // listedIssuers returns the issuers of one list, or of all lists for uuid.Nil.
 func (tx *Tx) listedIssuers(list uuid.UUID) ([]document.TrustedIssuer, error) {
 	query := tx.db.Select("listed_issuers.*, trust_lists.name AS list_name, trust_lists.next_update").
@@ -38,7 +33,10 @@ func (tx *Tx) listedIssuers(list uuid.UUID) ([]document.TrustedIssuer, error) {
 		query = query.Where("list_id = ?", list)
 	}
 	rows, err := find[listedIssuerRow](query)
-	return mapAll(rows, toListedIssuer), err
+	return mapAll(rows, func(r listedIssuerRow) document.TrustedIssuer {
+		r.List = document.IssuerList{ID: r.ListID, Name: r.ListName, Until: r.NextUpdate}
+		return r.TrustedIssuer
+	}), err
 }
 
 // AddTrustList implements document.ListStore.

@@ -278,8 +278,9 @@ func TestOperatorsActsOnTenants(t *testing.T) {
 				t.Errorf("the act on %s is not listed with its tenant:\n%s", name, body)
 			}
 		}
-		if strings.Contains(body, ">own<") || strings.Contains(body, `data-testid="chain"`) {
-			t.Error("it lists a member's act, or a chain that it is not")
+		if strings.Contains(body, ">own<") || strings.Contains(body, `data-testid="chain"`) ||
+			strings.Contains(body, "<small>#") {
+			t.Error("it lists a member's act, or a chain that it is not, or numbers of several logs")
 		}
 		for range 60 {
 			if err := g.App.Store.AppendAct(t.Context(), audit.Act{Scope: audit.OfTenant(shops[1]), At: g.Clock.Now(),

@@ -17,8 +17,9 @@ import (
 
 const (
 	operatorPath  = "/operator"
-	newTenantPath = operatorPath + "/tenants/new"
-	tenantPath    = operatorPath + "/tenants/:id"
+	tenantsPath   = operatorPath + "/tenants"
+	newTenantPath = tenantsPath + "/new"
+	tenantPath    = tenantsPath + "/:id"
 )
 
 var newTenantForm = &desk.Form{
@@ -31,6 +32,8 @@ func (p *Pages) operator() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: operatorPath, MinRole: desk.Operator, Handle: p.showOperator},
+			{Method: http.MethodGet, Path: tenantsPath, MinRole: desk.Operator, Leads: true,
+				Handle: func(r *desk.Request) error { return r.Redirect(http.StatusSeeOther, operatorPath) }},
 			{Method: http.MethodGet, Path: usePath, MinRole: desk.Operator, Handle: p.downloadUse},
 		},
 		Screens: []string{"operator", "operator_new", "operator_link"},
@@ -114,29 +117,21 @@ func (p *Pages) showOperator(r *desk.Request) error {
 		return err
 	}
 	if after == uuid.Nil {
-		if err := p.readInstance(r, v); err != nil {
+		sum, err := p.cfg.Insight.Decisions(r.Ctx())
+		if err != nil {
 			return err
+		}
+		v.Decided = tileFigure{"–", page.Say("operator.decided_note")}
+		v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
+		if sum.Decided > 0 {
+			v.Decided.Value = sum.Decided
+			v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 		}
 	}
 	if len(v.Tenants) == tenant.MaxPage {
 		v.Further = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
 	}
 	return r.Show(http.StatusOK, "operator", v)
-}
-
-// readInstance fills in the figures of all tenants together.
-func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
-	sum, err := p.cfg.Insight.Decisions(r.Ctx())
-	if err != nil {
-		return err
-	}
-	v.Decided = tileFigure{"–", page.Say("operator.decided_note")}
-	v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
-	if sum.Decided > 0 {
-		v.Decided.Value = sum.Decided
-		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
-	}
-	return nil
 }
 
 type newTenantView struct {
@@ -172,6 +167,7 @@ type madeLinkView struct {
 	desk.Layout
 	Title, Hint      page.Text
 	Name, Link, Back string
+	Twin             bool // another tenant has the name
 }
 
 // showOwnerLink creates the invitation of a tenant's first owner, shows it, and
@@ -186,8 +182,12 @@ func (p *Pages) showOwnerLink(r *desk.Request, t tenant.Tenant, email string) er
 	if err != nil {
 		return err
 	}
+	twin, err := p.cfg.Tenants.HasTwin(r.Ctx(), t)
+	if err != nil {
+		return err
+	}
 	return r.Show(http.StatusOK, "operator_link", &madeLinkView{
 		Title: page.Say("operator.invited"), Name: t.Name, Hint: hint, Link: link,
-		Back: operatedPath(t.ID),
+		Back: operatedPath(t.ID), Twin: twin,
 	})
 }

@@ -115,24 +115,7 @@ func (p *Pages) showTenant(r *desk.Request) error {
 		return err
 	}
 	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	if err := p.readActivity(r, v, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
-		return err
-	}
-	for _, act := range tenantActs {
-		link := actLink{act.name(), act.form.Name + ".button", operatedPath(t.ID) + "/" + act.name()}
-		switch {
-		case act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled:
-		case act.safe:
-			v.Acts = append(v.Acts, link)
-		default:
-			v.Dangerous = append(v.Dangerous, link)
-		}
-	}
-	return r.Show(http.StatusOK, "operator_tenant", v)
-}
-
-// readActivity fills in a tenant's figures of the last 30 days.
-func (p *Pages) readActivity(r *desk.Request, v *tenantPage, scope insight.Scope) error {
+	scope := insight.Scope{TenantID: t.ID, Livemode: true}
 	o, err := p.cfg.Insight.Overview(r.Ctx(), scope, insight.WindowMonth, r.Zone())
 	if err != nil {
 		return err
@@ -141,10 +124,24 @@ func (p *Pages) readActivity(r *desk.Request, v *tenantPage, scope insight.Scope
 	figures.tiles(o)
 	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
 	newest, err := p.cfg.Insight.Recent(r.Ctx(), scope, 1)
+	if err != nil {
+		return err
+	}
 	if len(newest) > 0 {
 		v.Latest = &newest[0].CreatedAt
 	}
-	return err
+	for _, act := range tenantActs {
+		link := actLink{act.name(), act.form.Name + ".button", operatedPath(t.ID) + "/" + act.name()}
+		switch {
+		case act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled,
+			act.name() == "invite" && !v.T.Ownerless():
+		case act.safe:
+			v.Acts = append(v.Acts, link)
+		default:
+			v.Dangerous = append(v.Dangerous, link)
+		}
+	}
+	return r.Show(http.StatusOK, "operator_tenant", v)
 }
 
 func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tenant.Tenant, *desk.FormView) error {

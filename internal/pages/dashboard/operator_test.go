@@ -286,6 +286,7 @@ func TestOperatedTenant(t *testing.T) {
 		_, body = op.Get(t, page)
 		_, danger, found := strings.Cut(body, "danger-zone")
 		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found ||
+			strings.Contains(body, "act-invite") ||
 			!strings.Contains(danger, "act-disable") || !strings.Contains(danger, "Nothing is deleted") ||
 			!strings.Contains(body, `class="back"><a href="/operator">`) || strings.Contains(danger, "act-credit") {
 			t.Errorf("the tenant's page:\n%s", body)

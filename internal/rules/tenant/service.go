@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"agegate/internal/rules/audit"
@@ -162,9 +163,19 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 }
 
 // FindTenants returns the first MaxPage tenants, oldest first, whose name
-// contains the text, ignoring case, or whose ID or session's ID it is.
+// contains the text, ignoring case, or whose ID or session's ID it is, or six or more characters of whose ID.
 func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error) {
 	return s.store.FindTenants(ctx, text, MaxPage)
+}
+
+// HasTwin reports whether another tenant has a tenant's name.
+func (s *Service) HasTwin(ctx context.Context, t Tenant) (bool, error) {
+	for page, err := range s.All(ctx) {
+		if err != nil || slices.ContainsFunc(page, func(o Tenant) bool { return o.Name == t.Name && o.ID != t.ID }) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // Names returns the names of tenants by ID; a tenant that does not exist is missing.

@@ -67,6 +67,7 @@ type Route struct {
 	Renews   bool     // gives the log-in another token
 	Reads    bool     // a POST that changes nothing, for operators who look into a tenant too
 	MaxForm  int64    // maximum size of a form, in bytes; 0 means maxForm
+	Leads    bool     // shows nothing, but leads to another page
 	Kept     []string // parameters of the query that the links to other languages keep
 	Handle   func(r *Request) error
 	form     *Form // that the route shows or takes; nil if it was not added with Fill
@@ -100,7 +101,7 @@ func (d *Desk) Onward(path string) string {
 // nearest such page above it. If there is none, it returns home.
 func (d *Desk) Unguarded(at string) string {
 	for ; len(at) > 1; at = path.Dir(at) {
-		if page, built := d.pageAt(at); page.Path != "" && page.StepUp == Never && page.MinRole >= User {
+		if page, built := d.pageAt(at); page.Path != "" && page.StepUp == Never && page.MinRole >= User && !page.Leads {
 			return built
 		}
 	}
