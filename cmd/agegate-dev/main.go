@@ -30,6 +30,9 @@ type cli struct{ env terminal.Lookup }
 func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr io.Writer) error {
 	c := &cli{func(name string) (string, bool) {
 		value, ok := env(name)
+		if !ok {
+			value, ok = env("AGEGATE_" + name) // as shops call their secrets
+		}
 		return strings.TrimFunc(value, func(c rune) bool { return unicode.IsSpace(c) || tenant.IsHidden(c) }), ok
 	}}
 	root := &cobra.Command{

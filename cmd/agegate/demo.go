@@ -282,7 +282,7 @@ Create a session yourself, in another terminal, and open the verification_url of
     -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
     -d '{"target_age": 18}'
 
-%[1]s/docs/integrate goes on from there. A shop of your own verifies with the sample shop's test secrets:
+%[1]s/docs/integrate goes on from there. For a shop of your own, change the URLs under Settings, and use:
 
   export AGEGATE_REDIRECT_SECRET=%[3]s
   export AGEGATE_WEBHOOK_SECRET=%[4]s

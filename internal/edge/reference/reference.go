@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -144,6 +145,7 @@ func (p *Pages) Register(e *echo.Echo) {
 		}
 	}
 	e.Match(reading, "/", serve, page.Compress)
+	e.Match(reading, Path+"/", func(c echo.Context) error { return c.Redirect(http.StatusMovedPermanently, Path) })
 	e.Match(reading, indexPath, serve)
 	e.Match(reading, listPath, serve)
 }

@@ -360,7 +360,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 	t.Cleanup(server.Close)
 	var paths []string
 	for _, r := range e.Routes() {
-		if r.Method == http.MethodGet && !strings.Contains(r.Path, "*") {
+		if r.Method == http.MethodGet && !strings.Contains(r.Path, "*") && r.Path != "/docs/" { // leads to /docs
 			paths = append(paths, r.Path)
 		}
 	}

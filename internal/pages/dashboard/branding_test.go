@@ -54,6 +54,10 @@ func TestPreviewSpeaksAsTheDashboard(t *testing.T) {
 				}
 			}
 		}
+		shop := newStaffed(t, g, func(t *tenant.Tenant) { t.Languages = []string{"fr", "en"} })
+		if _, page := shop.owner.Get(t, shop.at("/settings/branding/preview/light")); !strings.Contains(page, `<html lang="fr`) {
+			t.Error("the preview of a shop whose first language is French is in another")
+		}
 	})
 }
 

@@ -27,7 +27,7 @@ export const fillers = new Set(
  */
 export const synonyms = {
   "2fa": "authenticator", accuracy: "passes", alkohol: "alcohol", altersprüfung: "jugendschutzgesetz",
-  avv: "processor", bias: "group", bier: "beer", breach: "rotate", buyer: "shopper", ccpa: "gdpr",
+  avv: "processor", bias: "group", bier: "beer", breach: "rotate", buyer: "shopper", ccpa: "gdpr", cnil: "gdpr",
   chargeback: "refund", child: "minors", children: "minors", colour: "group", csharp: "languages",
   customer: "shopper", datenschutz: "privacy", deepfake: "spoof", demo: "sample", desktop: "computer",
   deutschland: "germany", django: "python", dotnet: "languages", dpa: "processor", driver: "driving", dsfa: "dpia",
