@@ -344,7 +344,7 @@ test("a reload in the middle of an attempt: the page says that it was left, and 
   await eventually("the challenge begins", () => heard.some(({ phase }) => phase === "challenge"));
   for (const left of [4, 3]) {
     await page.reload();
-    assert.match(await part(page, "again").innerText(), new RegExp(`was interrupted[^]*${left} attempts left`));
+    assert.match(await part(page, "again").innerText(), new RegExp(`was interrupted[^]*${left}\\sattempts left`));
     if (left === 3) break;
     heard.length = 0;
     await openCamera(page);
@@ -395,7 +395,7 @@ test("the server stops in the middle of an attempt: the camera's page says why",
     await sees(page, "screen-network");
     await other.start();
     await page.goto(check.url);
-    assert.match(await part(page, "again").innerText(), /service does not answer[^]*5 attempts left/);
+    assert.match(await part(page, "again").innerText(), /service does not answer[^]*5\sattempts left/);
     page.kept();
   } finally {
     await other.stop();

@@ -222,6 +222,43 @@ func TestFrenchSignsDoNotBreak(t *testing.T) {
 	}
 }
 
+// TestNumbersKeepTheirUnits: no line ends between a number and its unit. The other words may begin a line.
+func TestNumbersKeepTheirUnits(t *testing.T) {
+	t.Parallel()
+	follows := regexp.MustCompile(`(?:\{(?:age|n|total)\}|\d) (\pL[\pL\pM]*)`)
+	others := strings.Fields("or of oder von in van sur dans di de da z af av i من")
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for _, l := range f.pages.pages.Languages() {
+		for key, text := range textsOf(t, templates.Shopper(), l.Tag+".json") {
+			for _, m := range follows.FindAllStringSubmatch(fmt.Sprint(text), -1) {
+				if !slices.Contains(others, m[1]) {
+					t.Errorf("%s: %s needs a space that does not break in %q", l.Tag, key, m[0])
+				}
+			}
+		}
+	}
+}
+
+// TestTheOldFrenchCardIsNamedInSight: like a card that can be read, it has rows of letters and <<<. So the first
+// lines name it before somebody photographs it, and in France so do the ways that lead there.
+func TestTheOldFrenchCardIsNamedInSight(t *testing.T) {
+	t.Parallel()
+	french := regexp.MustCompile(`(?i)fr[ae]n[cçzs]|フランス|法国|الفرنسية`)
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for _, l := range f.pages.pages.Languages() {
+		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
+		for _, key := range []string{"photo.limits", "photo.lead"} {
+			if text := texts[key].(string); !french.MatchString(text) {
+				t.Errorf("%s: %s does not name the old French card: %q", l.Tag, key, text)
+			}
+		}
+	}
+	texts := textsOf(t, templates.Shopper(), "fr.json")
+	for _, key := range []string{"intro.prefer.photo", "intro.prefer.both", "document.about.photo", "photo.lead"} {
+		contains(t, texts[key].(string), "au format carte bancaire")
+	}
+}
+
 // TestOutcomesAreNamedAsOnTheDashboard: the bar of a test session and the dashboard's buttons lead to the same pages.
 func TestOutcomesAreNamedAsOnTheDashboard(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func TestRetentionIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, nil)
 	at := f.server.URL + PrivacyPath
-	const until, days, ask = "until the shop deletes it", "We delete all this 90 days after", `data-testid="ask"`
+	const until, days, ask = "until the shop deletes it", "We delete all this 90\u00a0days after", `data-testid="ask"`
 	if body := f.browser().get(at).body; !strings.Contains(body, until) || strings.Contains(body, ask) {
 		t.Errorf("a gateway without settings says %s", body)
 	}
