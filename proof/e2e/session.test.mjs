@@ -144,23 +144,31 @@ test("document offer: declined it ends in fallback, with a way chosen it stays o
   page.kept();
 });
 
-test("without JavaScript the page says what is missing and lets the shopper leave", async () => {
+test("without JavaScript the page says what is missing and offers no camera, only to leave", async () => {
   const page = await visitor(browser, { javaScriptEnabled: false });
   const session = await gateway.session(tenant);
   await page.goto(session.url);
   await sees(page, "no-script");
-  await leads(page, part(page, "start"));
+  await sees(page, "leave");
+  assert.equal(await part(page, "start").count(), 0);
+  await page.request.post(`${session.url}/start`); // as before it was turned off
+  await page.goto(session.url);
   await sees(page, "no-script");
   await sees(page, "leave");
   page.kept();
 });
 
-test("without JavaScript, a wallet is offered on the camera's page", async () => {
+test("without JavaScript, a wallet takes the camera's place", async () => {
   const page = await visitor(browser, { javaScriptEnabled: false });
   const session = await gateway.session(gateway.tenant("--document-check"));
   await page.goto(session.url);
-  await leads(page, part(page, "start"));
   await sees(page, "no-script");
+  assert.equal(await part(page, "start").count(), 0);
+  const ground = (id) => part(page, id).evaluate((button) => getComputedStyle(button).backgroundColor);
+  const filled = await ground("prefer-document");
+  assert.notEqual(filled, await ground("leave"));
+  await page.request.post(`${session.url}/start`);
+  await page.goto(session.url);
   await leads(page, part(page, "without-camera"));
   await leads(page, part(page, "way-wallet"));
   await sees(page, "screen-wallet");
@@ -170,8 +178,9 @@ test("without JavaScript, a wallet is offered on the camera's page", async () =>
 test("a tick stays when the language changes, with and without JavaScript", async () => {
   for (const javaScriptEnabled of [true, false]) {
     const page = await visitor(browser, { javaScriptEnabled });
-    await page.goto((await gateway.session(gateway.tenant("--age-visibility"))).url);
-    await leads(page, part(page, "start"));
+    const { url } = await gateway.session(gateway.tenant("--age-visibility"));
+    await page.request.post(`${url}/start`);
+    await page.goto(url);
     await part(page, "share").check();
     for (const language of ["de", "ar"]) {
       await part(page, "languages").click();

@@ -33,8 +33,10 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
+	camera := insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Camera
+	below := camera == insight.CameraBelow || camera == insight.CameraForced // a test shows what a shopper sees
 	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), Mobile: mobile(c),
-		Preferred: v.sess.Basis.Cutoff == nil, Ended: v.sess.BegunAt != nil && v.sess.Basis.Cutoff == nil,
+		Preferred: !below, Ended: v.sess.BegunAt != nil && !below,
 		Ways: ways, Left: v.sess.DocumentsLeft(),
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}

@@ -92,7 +92,10 @@ func TestForceWithTheDocumentCheck(t *testing.T) {
 		t.Run(outcome, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{DocumentCheck: true}, nil)
 			link := f.session(false)
-			f.browser().get(link+"?force=fallback").shows(t, http.StatusOK, "screen-document")
+			offer := f.browser().get(link + "?force=fallback")
+			offer.shows(t, http.StatusOK, "screen-document")
+			// The words are those after a refused estimate.
+			contains(t, offer.body, "The camera check did not confirm that you are 18 or over. A document can still prove it.")
 			if got := f.stored(link).Status; got != session.StatusPending {
 				t.Fatalf("status %s with the check on offer", got)
 			}

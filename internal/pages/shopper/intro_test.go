@@ -43,6 +43,9 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if offered := strings.Contains(a.body, `data-testid="prefer-document"`); offered != (tt.prefer != "") {
 				t.Errorf("offered: %t", offered)
 			}
+			if cameraOnly := strings.Contains(a.body, `class="button scripted"`); cameraOnly != (tt.prefer == "photo") {
+				t.Errorf("a browser without scripts has no use for a document: %t", cameraOnly)
+			}
 			text := map[string]string{"both": "With a wallet app, or a photo",
 				"wallet": "With a wallet app on your phone", "photo": "With a photo of your passport"}[tt.prefer]
 			if !strings.Contains(a.body, text) {

@@ -66,11 +66,8 @@ func (p *Pages) askPhoto(c echo.Context, v visit, view photoView) error {
 // faces, or, with lang, wants the page in another language.
 func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 	agreed := c.FormValue("compare") == "yes"
-	if c.QueryParam("lang") != "" {
-		return p.askPhoto(c, v, photoView{Ticked: agreed})
-	}
-	if !agreed {
-		return p.askPhoto(c, v, photoView{Missing: true})
+	if translated := c.QueryParam("lang") != ""; translated || !agreed {
+		return p.askPhoto(c, v, photoView{Ticked: agreed, Missing: !translated})
 	}
 	err := p.cfg.Photos.Consent(c.Request().Context(), v.sess)
 	if errors.Is(err, session.ErrAnswered) {
