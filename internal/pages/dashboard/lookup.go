@@ -96,17 +96,20 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	return opening(hits), nil
 }
 
-// guideAbout returns the sections of support's guide that share the most words with a text in lower case, themselves or
-// in a screen of the shopper's page that they are about; the best first. A word counts the less the more sections have
-// it, one in a title the more if it is alone, and the whole text more than its words. If closely is true, only those
-// count that have the text in their title, or all of several words.
+// guideAbout returns the sections of support's guide that share the most words in either language with a text, or have
+// a screen of the shopper's page with them; the best first. The fewer sections have a word, the more it counts, and the
+// whole text most. If closely is true, only sections count that have all words, or the only one in the title.
 func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits []hitView, err error) {
 	at, err := p.textsOf(r, "story.guide_document", "story.guide_step")
 	if err != nil {
 		return nil, err
 	}
 	guide, _, _ := strings.Cut(at[0], "#")
-	sections := p.cfg.Sections(guide, "##")
+	sections, texts := p.cfg.Sections(guide, "##"), []string{}
+	german := p.cfg.Sections("support.de", "##")
+	for i, s := range p.cfg.Sections("support", "##") {
+		texts = append(texts, strings.ToLower(strings.Join(append(s[:], german[i][:]...), " ")))
+	}
 	scores := make([]float64, len(sections))
 	for _, word := range words {
 		word = strings.Trim(word, "….:?")
@@ -116,9 +119,9 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 		marks := p.replies.shown(word, at)
 		var having []int
 		for i, s := range sections {
-			told, _ := names(word, s[0], s[2])
-			section := guide + "#" + s[1] + s[2]
-			if told || slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(section, mark) }) {
+			_, told := names(word, texts[i], "")
+			shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(guide+"#"+s[1]+s[2], mark) })
+			if shown || told {
 				having = append(having, i)
 			}
 		}
@@ -129,8 +132,8 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 	text := strings.Trim(strings.Join(words, " "), "….:?")
 	for i, s := range sections {
 		titled, _ := names(text, s[0], "")
-		all, _ := names(text, s[0], s[2])
-		if titled || len(words) > 1 && (closely && all || strings.Contains(strings.ToLower(s[2]), text)) {
+		all, _ := names(text, texts[i], "")
+		if titled || len(words) > 1 && (closely && all || strings.Contains(texts[i], text)) {
 			scores[i] += float64(len(words))
 		}
 		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],

@@ -50,7 +50,7 @@ async function search(query) {
   index ??= fetch(form?.dataset.index ?? "").then(async (answer) => {
     const all = entriesOf(await answer.json());
     const path = all.find((entry) => entry.lang === lang)?.url.split("#")[0];
-    return new Index(path ? translated(all, path, await (await fetch(`${path}.md`)).text()) : all, lang);
+    return new Index(path ? translated(all, path, await (await fetch(`${path}.md`)).text()) : all, lang, location.pathname.match(/^.*\/support\b/)?.[0]);
   });
   try {
     const found = (await index).search(query);

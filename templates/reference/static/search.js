@@ -13,6 +13,7 @@
 
 const maxWords = 6; // of a query
 const maxFound = 50;
+const hereFirst = 8; // what a section of the reader's own guide is ahead
 const around = 70; // characters of the text that are shown on each side of a match
 
 // Words that say nothing about what is looked for.
@@ -108,9 +109,13 @@ function formsOf(asked) {
 const none = { words: 0, grades: 0, inTitle: 0, title: 0, first: "" };
 
 export class Index {
-  /** @param {Entry[]} entries with those first that are shown first of equals @param {string} [own] language of who asks */
-  constructor(entries, own = "en") {
+  /**
+   * @param {Entry[]} entries with those first that are shown first of equals @param {string} [own] language of who asks
+   * @param {string} [here] address of a page whose readers look for its sections first
+   */
+  constructor(entries, own = "en", here = "") {
     this.entries = entries;
+    this.here = `${here}#`;
     this.own = own;
     /** @type {Map<string, Map<number, boolean>>} of each word the entries with it, and whether their titles have it */
     this.words = new Map();
@@ -143,7 +148,7 @@ export class Index {
     const most = Math.max(...[...hits.values()].map(({ words }) => words));
     return [...hits]
       .filter(([, { words }]) => words === most || words === 3 && most === 4)
-      .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit, this.own) }))
+      .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit, this.own) + (this.entries[i].url.startsWith(this.here) ? hereFirst : 0) }))
       .sort((a, b) => b.hit.words - a.hit.words || b.score - a.score || a.i - b.i)
       .slice(0, maxFound)
       .map(({ i, hit }) => shown(this.entries[i], hit.first));

@@ -8,6 +8,7 @@ const source = readFileSync(new URL("../../../../templates/reference/static/sear
 const { Index, entriesOf, fillers, shown, synonyms, translated } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 const entries = entriesOf(JSON.parse(readFileSync(process.env.INDEX, "utf8")));
 const index = new Index(entries);
+const asSupport = new Index(entries, "en", "/docs/support"); // as on the page of support's guide
 const inGerman = new Index(translated(entries, "/docs/support.de", readFileSync(`${process.env.INDEX}.de`, "utf8")), "de"); // as on a page in German
 
 const found = {
@@ -437,4 +438,11 @@ test("what is shown around a match is short, and begins and ends with whole word
   ]) {
     assert.deepEqual(shown({ title: "", page: "", url: "", text }, "match"), { title: "", page: "", url: "", lang: undefined, before, match: "match", after });
   }
+});
+
+test("the search on support's guide shows its sections first", () => {
+  for (const [query, part] of Object.entries({
+    refund: "charged-for-the-check-and-refunds", chargeback: "charged-for-the-check-and-refunds",
+    "underage order": "a-parent-complains-their-child-was-let-through", headscarf: "a-shopper-with-a-disability-or-a-covered-face",
+  })) assert.equal(asSupport.search(query)[0]?.url, `/docs/support#${part}`, query);
 });
