@@ -198,6 +198,8 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.goto(page.url().replace("/playground/", "/sessions/"));
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
+  await details.setViewportSize({ width: 1280, height: 900 });
+  assert.deepEqual(await details.locator(".facts dd").evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), [], "a fact is wider than its cell");
   assert.match(await part(details, "tell").textContent(), /no shopper waits/);
   assert.equal(await part(details, "reply").count(), 1); // that of a real check, for practice
   const forced = details.url();
