@@ -51,6 +51,33 @@ func TestRepliesSayEachThingOnce(t *testing.T) {
 	}
 }
 
+// TestRepliesCalmAfterAnEstimate: the reply of a check that a refused estimate leads to a document says in every language
+// why, as after the end.
+func TestRepliesCalmAfterAnEstimate(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	const below = "opened_at = created_at, begun_at = created_at, cutoff = 25"
+	const offered = below + ", document_opened_at = created_at"
+	after := between(t, told(t, g, shop, support, below+", status = 'FALLBACK', source = 'camera', "+
+		"completed_at = created_at"), `data-testid="tell"`, "</ul>")
+	replies := between(t, told(t, g, shop, support, offered), `data-testid="tell"`, "</ul>")
+	other := between(t, told(t, g, shop, support, strings.Replace(offered, "25", "NULL", 1)), `data-testid="tell"`, "</ul>")
+	for _, tag := range tenant.Languages {
+		of := func(replies string) string {
+			if tag == "en" {
+				return mailed(t, replies)
+			}
+			return between(t, between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>"), "<bdi>", "</bdi>")
+		}
+		calm, _, _ := strings.Cut(of(after), "\n\n")
+		if said, _, _ := strings.Cut(of(replies), "\n\n"); !strings.HasSuffix(said, " "+calm) ||
+			strings.Contains(of(other), calm) {
+			t.Errorf("%s: no %q in %q, or in %q", tag, calm, said, of(other))
+		}
+	}
+}
+
 // TestRepliesKnowWhatIsAhead: a reply of an open check names the documents that may still be shown, also after one of
 // somebody too young, and that a failed liveness check is the last but one.
 func TestRepliesKnowWhatIsAhead(t *testing.T) {

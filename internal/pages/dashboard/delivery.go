@@ -70,9 +70,9 @@ type deliveryView struct {
 	Attempts []attemptView // newest first
 	Act      *eventAct
 	Develops bool                 // else the page names the developers
-	Session  string               // address of the session
 	Of       []insight.SessionRow // its session; none if that is gone
-	Back     string
+	// Base is the public base of all pages, Session the address of the session below it, Back of the page above.
+	Base, Session, Back string
 }
 
 // eventAct is what can be done about an event: to make its next attempt early, or else to
@@ -130,7 +130,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	v := &deliveryView{
 		Event: d.Record, deliveryState: stateOf(d.Record), Body: escape(formatted(d.Body)), Sent: string(d.Body),
 		Back: r.Href(webhooksPath), Of: found.Rows, Develops: r.May(account.Develop),
-		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
+		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(), Base: p.cfg.URL,
 	}
 	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"

@@ -169,6 +169,8 @@ func TestAForcedResultHasItsReplyToo(t *testing.T) {
 		"status = 'SPOOF', source = 'forced', completed_at = created_at": "Your age check could not be " +
 			"completed, because",
 		offered + "status = 'FALLBACK', source = 'forced', completed_at = created_at" +
+			early: "The camera could not confirm your age. That also happens to adults, because the check leaves a margin.\n\nPlease",
+		offered + "document_way = 'photo', status = 'FALLBACK', source = 'forced', completed_at = created_at" +
 			early: "Your age check ended without a valid document.",
 		offered + "opened_at = created_at" + early: "Your age check is still open and now asks for a",
 		"status = 'EXPIRED', source = 'receiver'":  "",

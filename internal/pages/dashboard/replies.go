@@ -126,9 +126,9 @@ func (all replies) shown(text string, at []string) (marks []string) {
 	return slices.DeleteFunc(marks, func(mark string) bool { return mark == "" })
 }
 
-// of returns the answers to a session's shopper, with times in the zone. Those about a forced result are for practice;
-// about a receiver there is none.
-func (all replies) of(v storyView, zone *time.Location) []reply {
+// of returns the answers to a session's shopper, with times in the zone of now, and dates but today's. Those about a
+// forced result are for practice; about a receiver there is none.
+func (all replies) of(v storyView, now time.Time) []reply {
 	if v = v.real(); v.Test {
 		return nil
 	}
@@ -152,7 +152,8 @@ func (all replies) of(v storyView, zone *time.Location) []reply {
 			paragraphs = append(paragraphs, all[way][i].Text)
 		}
 		answers[i].Text = strings.ReplaceAll(strings.Join(paragraphs, "\n\n"), "{until}",
-			v.until.In(zone).Format("2006-01-02 15:04 ")+zone.String())
+			strings.TrimPrefix(v.until.In(now.Location()).Format("2006-01-02 15:04"), now.Format("2006-01-02 "))+
+				" ("+now.Location().String()+")")
 	}
 	return answers
 }
@@ -162,7 +163,8 @@ func (v storyView) real() storyView {
 	if v.Forced || v.Camera == insight.CameraForced {
 		v.Test, v.Camera = false, insight.CameraBelow
 		if v.Offered && v.Document == "" {
-			v.Document = insight.DocumentUnproved
+			v.Document = map[bool]insight.DocumentEnd{true: insight.DocumentDeclined,
+				false: insight.DocumentUnproved}[v.Way == ""]
 		}
 	}
 	return v
@@ -184,8 +186,9 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 	case slices.Contains(bare, key) && v.aboutDocument():
 		because = []string{"last_document"}
 	}
-	if key == "declined" && v.Status == session.StatusExpired {
-		because = append([]string{"expired"}, because...)
+	if v.Camera == insight.CameraBelow { // what the answer of another end says itself
+		first := map[session.Status]string{session.StatusExpired: "expired", session.StatusPending: "fallback"}[v.Status]
+		because = append([]string{first}, because...)
 	}
 	return key, slices.Concat(because, []string{v.Why, "wallet_" + v.Wallet}, v.ahead()), v.ways(key)
 }
@@ -241,11 +244,6 @@ func (v storyView) ahead() (keys []string) {
 	return keys
 }
 
-// tooYoung reports whether the check is over for somebody too young.
-func (v storyView) tooYoung() bool {
-	return v.Refused == "under_age" && (v.disabled || v.Status != session.StatusPending)
-}
-
 // afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
 var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.DocumentDeclined: "declined",
 	insight.DocumentUnlive: "unlive", insight.DocumentRefused: "refused", insight.DocumentUnproved: "refused"}
@@ -253,11 +251,9 @@ var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.Docume
 // replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
 	switch {
-	case v.Status == session.StatusPassed && v.untold:
-		return "untold"
 	case v.Status == session.StatusPassed:
-		return "passed"
-	case v.tooYoung(): // invites to no other check
+		return map[bool]string{true: "untold", false: "passed"}[v.untold]
+	case v.Refused == "under_age" && (v.disabled || v.Status != session.StatusPending): // invites to no other check
 		return v.Refused
 	case v.disabled:
 		return "disabled"

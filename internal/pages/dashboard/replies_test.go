@@ -104,7 +104,7 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 		}
 	}
 	open := "opened_at = created_at, document_opened_at = created_at, expires_at = '2099-02-03T14:05:00Z'"
-	until := "2099-02-03 14:05 UTC"
+	until := "2099-02-03 14:05 (UTC)"
 	shows(open, until, true)
 	shows(open+", status = 'EXPIRED'", until, false)
 	shows(open+", status = 'PASSED'", until, false)
@@ -190,7 +190,7 @@ func TestRepliesAboutASilentWallet(t *testing.T) {
 }
 
 // TestRepliesPromiseNoOtherWay: no reply speaks of another way of the shop, which it may not have: each asks for a
-// question instead.
+// question instead. That also holds of each reply about a check without a document that proved the age.
 func TestRepliesPromiseNoOtherWay(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -203,6 +203,11 @@ func TestRepliesPromiseNoOtherWay(t *testing.T) {
 		"cutoff = 25, begun_at = created_at" + ended + "'camera'",  // fallback
 		"attempts = 5, begun_at = created_at" + ended + "'camera'", // no_estimate
 		"cutoff = 25, begun_at = created_at, document_opened_at = created_at, document_attempts = 3" + ended + "'document'",
+		"cutoff = 25, begun_at = created_at, document_opened_at = created_at" + ended + "'document'", // declined
+		"document_opened_at = created_at" + ended + "'document'",
+		"document_opened_at = created_at, document_way = 'photo'" + ended + "'document'",
+		"document_opened_at = created_at, document_way = 'wallet'" + ended + "'document'",
+		"document_opened_at = created_at, document_way = 'photo'" + ended + "'document'" + later("unlive"),
 	} {
 		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
 		for _, tag := range tenant.Languages {

@@ -65,12 +65,13 @@ type sessionView struct {
 	desk.Layout
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
-	Shop         tenant.Tenant // what its check offers now
-	Asks         float64       // the estimate that it asks for at the target age
-	State        statusView
-	Curl         string
-	List, Events string // addresses of the list, and above those of webhook events
-	Delete       string // address of the deletion, for owners
+	Shop  tenant.Tenant // what its check offers now
+	Asks  float64       // the estimate that it asks for at the target age
+	State statusView
+	Curl  string
+	// Base is the public base of all pages; List and Events are the addresses of the list and above those of events.
+	Base, List, Events string
+	Delete             string // address of the deletion, for owners
 	// Receipt is the address of the signed receipt. It is empty without a result, and
 	// for users without the right account.Prove.
 	Receipt  string
@@ -95,6 +96,8 @@ func (v *sessionView) Estimated() string {
 		return "estimate.forced"
 	case v.Source == session.SourceReceiver:
 		return "estimate.receiver"
+	case !v.Shop.AgeVisibility:
+		return "estimate.unasked"
 	case v.Basis.Cutoff != nil:
 		return "estimate.not_consented"
 	case v.Status == session.StatusPending && !v.Story.Offered:
@@ -186,21 +189,18 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	v := &sessionView{Record: record, Shop: r.Tenant, State: statusView{record.Status}}
-	v.List, v.Events, v.Docs = r.Href(sessionsPath), eventsPath(r), r.Docs()
+	v.Base, v.List, v.Events, v.Docs = p.cfg.URL, r.Href(sessionsPath), eventsPath(r), r.Docs()
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
 	}
 	if p.cfg.Retention > 0 {
 		v.Pruned = new(record.CreatedAt.Add(p.cfg.Retention))
 	}
-	v.Replies = p.replies.of(v.Told(), r.Zone())
+	v.Replies = p.replies.of(v.Told(), p.cfg.Now().In(r.Zone()))
 	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
 	slices.SortFunc(v.Replies, func(a, b reply) int {
 		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
 	})
-	if r.Part() != "" {
-		return r.Show(http.StatusOK, "session", v)
-	}
 	if record.OrderRef != "" {
 		same, err := p.cfg.Insight.Find(r.Ctx(), r.Scope(), insight.Order, record.OrderRef, maxHits)
 		if err != nil {
@@ -209,6 +209,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 		if len(same) > 1 {
 			v.Same = newRows(same, v.List)
 		}
+	}
+	if r.Part() != "" {
+		return r.Show(http.StatusOK, "session", v)
 	}
 	v.Clock = newClock(r, record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,

@@ -220,6 +220,14 @@ func TestNobodyWasAsked(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	viewer := member(t, g, shop.Tenant.ID, account.Viewer)
+	const unasked = "<dt>Estimated age</dt><dd>Not stored: your settings do not ask for it<"
+	for _, set := range []string{"opened_at = created_at", "opened_at = created_at, begun_at = created_at, " +
+		"status = 'PASSED', source = 'camera', completed_at = created_at, cutoff = 25"} {
+		if body := told(t, g, shop, viewer, set); !strings.Contains(body, unasked) {
+			t.Errorf("%s: the page lacks %q", set, unasked)
+		}
+	}
+	g.Exec(t, "UPDATE tenants SET age_visibility = true")
 	for set, says := range map[string]string{
 		"opened_at = created_at": "<dt>Estimated age</dt><dd>Not yet known<",
 		"status = 'PASSED', source = 'forced', completed_at = created_at": "<dt>Estimated age</dt>" +

@@ -60,6 +60,41 @@ func TestChecksOfOneOrder(t *testing.T) {
 	})
 }
 
+// TestALaterCheckPassed: of an order of which a later check passed, the page of an earlier one that did not leads to that
+// and has no reply; neither has its part that is read again. An earlier check that passed changes nothing.
+func TestALaterCheckPassed(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		first, last := g.Create(t, shop.Test.APIKey, 18).SessionID, g.Create(t, shop.Test.APIKey, 18).SessionID
+		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/"
+		g.Exec(t, "UPDATE sessions SET order_ref = '1042'")
+		const passed, refused = "status = 'PASSED'", "status = 'FALLBACK'"
+		for _, tt := range []struct {
+			first, last string
+			later       bool
+		}{
+			{refused, passed, true}, {"status = 'SPOOF'", passed, true}, {"status = 'EXPIRED'", passed, true},
+			{"status = 'PENDING'", passed, true}, {passed, passed, false}, {refused, refused, false}, {passed, refused, false},
+		} {
+			const ended = ", source = 'camera', completed_at = created_at WHERE id = '"
+			g.Exec(t, "UPDATE sessions SET "+tt.first+ended+first+"'")
+			g.Exec(t, "UPDATE sessions SET "+tt.last+ended+last+"'")
+			for _, id := range []string{first, last} {
+				for _, part := range []string{"", "?part=story"} {
+					_, body := support.Get(t, page+id+part)
+					leads := strings.Contains(body, `<a href="`+page+last+`" data-testid="later">A later check of this order passed`)
+					replies := strings.Contains(body, `data-testid="copy-reply"`) || strings.Contains(body, `data-testid="reply"`)
+					if want := tt.later && id == first; leads != want || replies == want {
+						t.Errorf("%s, then %s: leads to the later check %t, replies %t, of the first %t%s", tt.first, tt.last, leads,
+							replies, id == first, part)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestSupportIsLedToItsGuide: who makes no keys reads nothing of keys on an empty first page, and a session's page
 // leads to a part of the guide in the reader's language that exists.
 func TestSupportIsLedToItsGuide(t *testing.T) {
@@ -68,7 +103,8 @@ func TestSupportIsLedToItsGuide(t *testing.T) {
 	support, page := member(t, g, shop.Tenant.ID, account.Support), "/dashboard/"+shop.Tenant.ID.String()
 	_, body := support.Get(t, page+"/live?lang=en")
 	empty := between(t, body, `<div class="empty">`, "</section>")
-	if strings.Contains(empty, "API key") || !strings.Contains(empty, "/docs/support") {
+	if strings.Contains(empty, "API key") || !strings.Contains(empty, "/docs/support") ||
+		strings.Contains(empty, "<svg") { // which would stand above the line of the words
 		t.Errorf("support's first page: %s", empty)
 	}
 	_, owned := member(t, g, shop.Tenant.ID, account.Owner).Get(t, page+"/live?lang=en")
@@ -109,9 +145,25 @@ func TestAPageForSupport(t *testing.T) {
 		g.Exec(t, "UPDATE sessions SET expires_at = '2099-01-03 13:03:00+00:00'")
 		_, body := support.Get(t, page)
 		if reply := between(t, body, `<div class="act">`, "</div>"); !strings.Contains(reply, "Copy reply <") ||
-			!strings.Contains(reply, "2099-01-03 14:03 Europe/Berlin") || strings.Contains(reply, "13:03") {
+			!strings.Contains(reply, "until 2099-01-03 14:03 (Europe/Berlin).") || strings.Contains(reply, "13:03") {
 			t.Errorf("the reply: %s", reply)
 		}
+		now := g.Clock.Now()
+		for _, zone := range []string{"Europe/Berlin", "UTC"} {
+			in, err := time.LoadLocation(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			day := now.In(in)
+			at := time.Date(day.Year(), day.Month(), day.Day(), 23, 59, 59, 0, in)
+			g.Exec(t, "UPDATE users SET zone = '"+zone+"'")
+			g.Exec(t, "UPDATE sessions SET expires_at = '"+at.UTC().Format("2006-01-02 15:04:05")+"+00:00'")
+			_, body = support.Get(t, page)
+			if reply := between(t, body, `<div class="act">`, "</div>"); !strings.Contains(reply, "until 23:59 ("+zone+").") {
+				t.Errorf("the reply of today: %s", reply)
+			}
+		}
+		g.Exec(t, "UPDATE sessions SET expires_at = '2099-01-03 13:03:00+00:00'")
 		g.Force(t, gatewaytest.Browser(), made, "verified")
 		gatewaytest.WaitFor(t, "the attempt", func() bool {
 			_, body = support.Get(t, page)

@@ -27,7 +27,9 @@ func TestTheShopWasNotTold(t *testing.T) {
 			_, body := support.Get(t, base+"/sessions/"+made.SessionID)
 			return strings.Contains(body, `data-testid="moment-webhook"`)
 		})
-		g.Exec(t, "UPDATE sessions SET source = 'camera'")
+		g.Exec(t, "UPDATE sessions SET source = 'camera', order_ref = '1042'")
+		about := "&#10;Order 1042&#10;Session: " + made.SessionID + "&#10;" + "http://localhost:8080" +
+			base + "/sessions/" + made.SessionID + "&#10;"
 		for _, tt := range []struct {
 			set, says string
 			marked    bool
@@ -48,6 +50,7 @@ func TestTheShopWasNotTold(t *testing.T) {
 				strings.Contains(story, `</p><p class="small">Delivery: `) != (tt.says != "") ||
 				strings.Contains(story, `data-testid="resend"`) != (tt.says != "") ||
 				strings.Contains(story, `data-testid="copy-summary" data-copy="Event: evt_`) != (tt.says != "") ||
+				strings.Contains(story, about) != (tt.says != "") ||
 				strings.Count(body, `data-testid="resend"`) != 1 {
 				t.Errorf("%s: %s", tt.set, story)
 			}
