@@ -106,8 +106,8 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 	}
 	guide, _, _ := strings.Cut(at[0], "#")
 	sections, texts := p.cfg.Sections(guide, "##"), []string{}
-	german := p.cfg.Sections("support.de", "##")
-	for i, s := range p.cfg.Sections("support", "##") {
+	german := p.cfg.Sections(strings.TrimSuffix(guide, ".de")+".de", "##")
+	for i, s := range p.cfg.Sections(strings.TrimSuffix(guide, ".de"), "##") {
 		texts = append(texts, strings.ToLower(strings.Join(append(s[:], german[i][:]...), " ")))
 	}
 	scores := make([]float64, len(sections))
