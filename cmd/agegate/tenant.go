@@ -75,8 +75,8 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	text(&c.HelpURL, "help-url", "help page in the page's footer (default: the gateway's)")
 	text(&c.TermsURL, "terms-url", "terms in the page's footer (default: the gateway's)")
 	text(&c.ReviewURL, "review-url", "where a refused shopper asks for a review, shown after a refusal")
-	flag(&c.DocumentCheck, "document-check", "offer a document check after an age refusal")
-	flag(&c.DocumentOnly, "document-only", "let shoppers show a document instead of estimating their age")
+	flag(&c.DocumentCheck, "document-check", "offer a document check instead of the camera, or after an age refusal")
+	flag(&c.DocumentOnly, "document-only", "estimate nobody's age: every shopper shows a document")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
 	list(&c.Margins, "margin", "years added to a target age for an estimate, such as 18=9,16=8 (default: the gateway's)")
@@ -144,7 +144,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			}
 			op.warnOf(cmd, created)
 			if credit > 0 {
-				_, err = billing.TopUp(cmd.Context(), op.store, op.actor, created.ID, credit, "", now())
+				_, err = billing.TopUp(cmd.Context(), op.store, op.actor, created.ID, credit, "at creation", now())
 			}
 			return err
 		})

@@ -30,11 +30,6 @@ func setSMTP(c *Config, v string) error {
 	return err
 }
 
-func setMailFrom(c *Config, v string) error {
-	c.MailFrom = v
-	return mail.CheckFrom(v)
-}
-
 // oneOf returns a setter that accepts the values that must names, such as "text or json".
 func oneOf(dst func(*Config) *string, must string) func(*Config, string) error {
 	return func(c *Config, v string) error {

@@ -60,22 +60,22 @@ func Unknown(environ []string) []error {
 		errs = append(errs, fmt.Errorf("%s is a service link of Kubernetes, which names a Service so: set "+
 			"enableServiceLinks: false for the pod, or rename the Service", slices.Min(links)))
 	}
-	for _, name := range given {
-		if !isIgnored(name) {
-			errs = append(errs, fmt.Errorf("%s is not a variable of agegate; the nearest is %s (%s=%[1]s lets it be)", name,
-				nearest(name, known), ignoreUnknownName))
-		}
+	for _, name := range slices.DeleteFunc(given, isIgnored) {
+		errs = append(errs, fmt.Errorf("%s is not a variable of agegate; the nearest is %s (%s=%[1]s lets it be)", name,
+			nearest(name, known), ignoreUnknownName))
 	}
 	return errs
 }
 
-// nearest returns the name with the smallest edit distance, of those that begin with the given one if any does.
+// nearest returns the name with the smallest edit distance, underscores aside, of those that begin so if any does.
 func nearest(name string, names []string) string {
-	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name) })
+	bare := strings.NewReplacer("_", "").Replace
+	name = bare(name)
+	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(bare(n), name) })
 	if len(begun) > 0 {
 		names = begun
 	}
-	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	return slices.MinFunc(names, func(a, b string) int { return distance(name, bare(a)) - distance(name, bare(b)) })
 }
 
 // distance returns how many characters must be inserted, deleted or replaced to turn a

@@ -27,6 +27,8 @@ func TestUnknownVariables(t *testing.T) {
 			"AGEGATE_FREE_CHECKS is not a variable of agegate; the nearest is AGEGATE_FREE_CHECKS_PER_MONTH (",
 			"AGEGATE_OPERATOR is not a variable of agegate; the nearest is AGEGATE_OPERATOR_NAME (",
 		}},
+		{[]string{"AGEGATE_FREECHECKS=5"}, []string{
+			"AGEGATE_FREECHECKS is not a variable of agegate; the nearest is AGEGATE_FREE_CHECKS_PER_MONTH ("}},
 		{[]string{"AGEGATE_PORT_80_TCP=x", "AGEGATE_OTHER=x", "AGEGATE_IGNORE_UNKNOWN=AGEGATE_PORT*, AGEGATE_OTHER"}, nil},
 		{[]string{"AGEGATE_PORT=tcp://10.0.0.7:8080", "AGEGATE_SERVICE_HOST=10.0.0.7", "AGEGATE_SERVICE_PORT_HTTP=80",
 			"AGEGATE_PORT_8080_TCP_ADDR=10.0.0.7", "AGEGATE_PAGES_PORT_8080_TCP=tcp://10.0.0.8:8080"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/tenant"
 
 	"golang.org/x/crypto/acme"
@@ -153,7 +154,10 @@ var Variables = []Variable{
 		"smtps://, user:password@host:port; empty: no mail is sent", Secret: true,
 		set: setSMTP},
 	{Name: mailFromName, Help: "sender of mails, such as agegate <no-reply@example.com>",
-		set: setMailFrom},
+		set: func(c *Config, v string) error {
+			c.MailFrom = v
+			return mail.CheckFrom(v)
+		}},
 	{Name: ssoIssuerName, Help: "issuer of the OpenID Connect provider by which staff log in, such as " +
 		"https://login.example.com; empty: none",
 		set: func(c *Config, v string) error { c.SSO.Issuer = v; return nil }},

@@ -2,11 +2,8 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 
 	"agegate/internal/rules/tenant"
-
-	"github.com/google/uuid"
 )
 
 // mostNamed is how many tenants a finding names.
@@ -16,7 +13,7 @@ const mostNamed = 20
 // check less strictly. It fits an installation that never goes back, so nothing is wrong.
 func (e *examiner) back(ctx context.Context, tenants *tenant.Service) {
 	const check = "going back to 0.2.0"
-	var cameras, margins []uuid.UUID
+	var cameras, margins []tenant.Tenant
 	for batch, err := range tenants.All(ctx) {
 		if err != nil {
 			e.problem(check, err.Error(), "look for the cause in the database's own log")
@@ -24,16 +21,16 @@ func (e *examiner) back(ctx context.Context, tenants *tenant.Service) {
 		}
 		for _, t := range batch {
 			if t.DocumentOnly {
-				cameras = append(cameras, t.ID)
+				cameras = append(cameras, t)
 			}
 			if len(t.Margins) > 0 {
-				margins = append(margins, t.ID)
+				margins = append(margins, t)
 			}
 		}
 	}
-	tell := func(what string, of []uuid.UUID) {
+	tell := func(what string, of []tenant.Tenant) {
 		if len(of) > 0 {
-			e.ok(check, fmt.Sprintf("0.2.0 would %s (%d): %v", what, len(of), of[:min(len(of), mostNamed)]))
+			e.ok(check, naming(of, nil, Finding{Found: "0.2.0 would " + what}, "").Found)
 		}
 	}
 	tell("offer the camera where tenants check documents only", cameras)

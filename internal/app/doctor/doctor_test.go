@@ -136,11 +136,11 @@ func TestGoingBack(t *testing.T) {
 			t.Errorf("a plain tenant: %+v", f)
 		}
 	}
-	documents := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck, t.DocumentOnly = true, true }).Tenant.ID
-	want(t, examine(t, at(g, g.URL)...), check, doctor.OK, "documents only (1): ["+documents.String())
-	g.Shop(t, "", func(t *tenant.Tenant) { t.Margins = []string{"18=9"} })
+	g.Shop(t, "", func(t *tenant.Tenant) { t.Name, t.DocumentCheck, t.DocumentOnly = "Harbour", true, true })
+	want(t, examine(t, at(g, g.URL)...), check, doctor.OK, "documents only (1): Harbour (0")
+	g.Shop(t, "", func(t *tenant.Tenant) { t.Name, t.Margins = "Corner", []string{"18=9"} })
 	seen := fmt.Sprint(examine(t, at(g, g.URL)...))
-	if !strings.Contains(seen, "ignore the margins of tenants (1)") {
+	if !strings.Contains(seen, "ignore the margins of tenants (1): Corner (0") {
 		t.Errorf("margins: %s", seen)
 	}
 }
