@@ -18,32 +18,37 @@ import (
 	"github.com/google/uuid"
 )
 
-// Closing returns a function that says why nobody can pass a live check of a tenant:
-// "camera" if the tenant wants estimates and the estimator is off, "document" if it takes
-// documents only and none can be read, or "" if people can pass.
+// Closing returns a function for the ways of the document check by which shoppers of a tenant can pass in a mode, and
+// for why nobody can pass a live check of it: "camera" if the tenant wants estimates and the estimator is off,
+// "document" if it takes documents only and none can be read, or "" if people can pass.
 func Closing(
 	ctx context.Context, cfg config.Config, db *store.Store, now time.Time,
-) func(tenant.Tenant) (string, error) {
-	trusted := map[bool]bool{} // by Tenant.WalletPID
-	camera := cfg.Estimator != config.EstimatorOff
-	return func(of tenant.Tenant) (why string, err error) {
-		allows := func(way session.Way) bool { return slices.Contains(cfg.DocumentWays, way) && of.Allows(string(way)) }
-		switch {
-		case camera && (!of.DocumentOnly || allows(session.WayPhoto)):
-			return "", nil
-		case !of.DocumentOnly:
-			return "camera", nil
-		case allows(session.WayWallet):
-			can, known := trusted[of.WalletPID]
+) func(of tenant.Tenant, livemode bool) ([]session.Way, string, error) {
+	trusted, camera := map[bool]bool{}, cfg.Estimator != config.EstimatorOff // trusted is by Tenant.WalletPID
+	return func(of tenant.Tenant, livemode bool) (ways []session.Way, why string, err error) {
+		for _, way := range cfg.DocumentWays {
+			if !of.OffersDocument() || !of.Allows(string(way)) {
+				continue
+			}
+			can, known := camera || !livemode, way == session.WayPhoto || !livemode
+			if !known {
+				can, known = trusted[of.WalletPID]
+			}
 			if !known {
 				can, err = document.Trusts(ctx, db, of.ID, now)
 				trusted[of.WalletPID] = can
 			}
-			if can || err != nil {
-				return "", err
+			if can {
+				ways = append(ways, way)
 			}
 		}
-		return "document", nil
+		switch {
+		case !camera && !of.DocumentOnly:
+			why = "camera"
+		case of.DocumentOnly && len(ways) == 0:
+			why = "document"
+		}
+		return ways, why, err
 	}
 }
 
@@ -67,7 +72,7 @@ func tenantFindings(ctx context.Context, f facts) ([]Finding, error) {
 			return nil, err
 		}
 		for _, t := range page {
-			why, err := closed(t)
+			_, why, err := closed(t, true)
 			if err != nil {
 				return nil, err
 			}

@@ -42,8 +42,11 @@ var leaveForm = &desk.Form{Name: "leave", Again: true, Problems: map[error]strin
 func (p *Pages) account() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
-			{Method: http.MethodGet, Path: accountPath, MinRole: desk.User, Handle: p.showAccount},
-			{Method: http.MethodPost, Path: loginsPath, MinRole: desk.User, Handle: p.endOthers},
+			{Method: http.MethodGet, Path: accountPath, MinRole: desk.User,
+				Handle: func(r *desk.Request) error { return p.renderAccount(r, http.StatusOK, &accountView{}) }},
+			{Method: http.MethodPost, Path: loginsPath, MinRole: desk.User, Handle: func(r *desk.Request) error {
+				return r.After(p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who), accountPath, "others_ended")
+			}},
 			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
 			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
 			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setZone},
@@ -78,10 +81,6 @@ type loginRow struct {
 // Since identifies the log-in in its form.
 func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
-func (p *Pages) showAccount(r *desk.Request) error {
-	return p.renderAccount(r, http.StatusOK, &accountView{})
-}
-
 // renderAccount shows the page with the problems that v has.
 func (p *Pages) renderAccount(r *desk.Request, status int, v *accountView) (err error) {
 	v.User, v.Passkeyed, v.Passkey = r.Who.User(), p.cfg.Accounts.Passkeyed(), p.offer("")
@@ -102,10 +101,6 @@ func (p *Pages) renderAccount(r *desk.Request, status int, v *accountView) (err 
 		return err
 	}
 	return r.Show(status, "account", v)
-}
-
-func (p *Pages) endOthers(r *desk.Request) error {
-	return r.After(p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who), accountPath, "others_ended")
 }
 
 // endLogin ends the log-in that began at the given time. The answer is the same if it has already ended.

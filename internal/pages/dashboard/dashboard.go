@@ -37,12 +37,13 @@ type Config struct {
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
-	Sections func(guide, mark string) [][3]string                 // see reference.Sections
-	Health   func(context.Context) (Health, error)                // see Health
-	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
-	HTTPS    bool                                                 // all public addresses are https
-	Refuses  func(address string) bool                            // see webhook.Client
-	APIURL   string                                               // public base of the API, without a trailing slash
+	Sections func(guide, mark string) [][3]string  // see reference.Sections
+	Health   func(context.Context) (Health, error) // see Health
+	// Closed is doctor.Closing.
+	Closed  func(ctx context.Context, of tenant.Tenant, livemode bool) (ways []session.Way, why string, err error)
+	HTTPS   bool                      // all public addresses are https
+	Refuses func(address string) bool // see webhook.Client
+	APIURL  string                    // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme decides whether cookies are Secure.
 	URL string
 	// Retention is how long after its creation a session is deleted; 0 for never.

@@ -130,13 +130,21 @@ func (p *Pages) tenantViewOf(r *desk.Request) *desk.TenantView {
 		v.Mode = r.Mode()
 	}
 	if v.Disabled && r.May(account.ReadAudit) {
-		acts, err := p.cfg.Audit.AuditEntries(r.Ctx(),
-			audit.Filter{Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.TenantDisable, Limit: 1})
-		if err == nil && len(acts) > 0 { // the page of the log reports an error
-			v.Reason = acts[0].Details().Params["reason"]
+		if act := p.disabling(r, r.Access.TenantID()); act != nil {
+			v.Reason = act.Details().Params["reason"]
 		}
 	}
 	return v
+}
+
+// disabling returns the act that disabled a tenant; nil without one, or if the log cannot be read.
+func (p *Pages) disabling(r *desk.Request, tenantID uuid.UUID) *audit.Entry {
+	acts, err := p.cfg.Audit.AuditEntries(r.Ctx(),
+		audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.TenantDisable, Limit: 1})
+	if err != nil || len(acts) == 0 { // the page of the log reports an error
+		return nil
+	}
+	return &acts[0]
 }
 
 // landing returns the pattern of the first page for a member of a tenant.

@@ -56,7 +56,7 @@ type operatorView struct {
 type listedTenant struct {
 	tenant.Tenant
 	insight.TenantUse
-	Passed  any        // the pass rate
+	Passed  any        // the pass rate, as on the tenant's page
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 	Members []account.Member
 	Fails   bool // see Pages.fails
@@ -92,12 +92,9 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 	}
 	all, err := p.cfg.Accounts.Members(r.Ctx(), slices.Collect(maps.Keys(used))...)
 	for _, t := range found {
-		row := listedTenant{t, used[t.ID], "–", invited[t.ID], slices.DeleteFunc(slices.Clone(all),
-			func(m account.Member) bool { return m.TenantID != t.ID }), p.fails(used[t.ID].Failing)}
-		if row.PassRate.Of > 0 {
-			row.Passed = page.Share(row.PassRate.Share)
-		}
-		rows = append(rows, row)
+		use, others := used[t.ID], func(m account.Member) bool { return m.TenantID != t.ID }
+		rows = append(rows, listedTenant{t, use, rateTile(use.PassRate).Value, invited[t.ID],
+			slices.DeleteFunc(slices.Clone(all), others), p.fails(use.Failing)})
 	}
 	return rows, err
 }

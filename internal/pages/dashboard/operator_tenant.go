@@ -6,11 +6,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
@@ -78,7 +78,9 @@ func (p *Pages) operatorTenant() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: tenantPath, MinRole: desk.Operator, Handle: p.showTenant},
-			{Method: http.MethodPost, Path: leaveTenantPath, MinRole: desk.Operator, Handle: p.leaveTenant},
+			{Method: http.MethodPost, Path: leaveTenantPath, MinRole: desk.Operator, Handle: func(r *desk.Request) error {
+				return r.After(p.cfg.Accounts.LeaveTenant(r.Ctx(), r.Who), operatorPath, "tenant_left")
+			}},
 		},
 		Screens: []string{"operator_tenant"},
 	}
@@ -98,8 +100,10 @@ type tenantPage struct {
 	desk.Layout
 	T                   listedTenant
 	FreeChecks, TestCap string // empty for the gateway's default
-	Sessions, PassRate  tileFigure
-	Latest              *time.Time // when the newest live session was created; nil if there is none
+	Figures             figuresView
+	Newest              []insight.SessionRow // the newest live session, if there is one
+	Offers              []page.Text          // what its check offers live for a target age of 18
+	Disabling           *audit.Entry         // nil for an enabled one
 	Acts, Dangerous     []actLink
 }
 
@@ -120,15 +124,15 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	var figures figuresView
-	figures.tiles(o)
-	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
-	newest, err := p.cfg.Insight.Recent(r.Ctx(), scope, 1)
-	if err != nil {
+	v.Figures.tiles(o)
+	if v.Newest, err = p.cfg.Insight.Recent(r.Ctx(), scope, 1); err != nil {
 		return err
 	}
-	if len(newest) > 0 {
-		v.Latest = &newest[0].CreatedAt
+	if v.Offers, err = p.offersOf(r, t, 18, true); err != nil {
+		return err
+	}
+	if t.Disabled {
+		v.Disabling = p.disabling(r, t.ID)
 	}
 	for _, act := range tenantActs {
 		link := actLink{act.name(), act.form.Name + ".button", operatedPath(t.ID) + "/" + act.name()}
@@ -229,9 +233,4 @@ func limitText(limit *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*limit, 10)
-}
-
-// leaveTenant ends an operator's entry into a tenant.
-func (p *Pages) leaveTenant(r *desk.Request) error {
-	return r.After(p.cfg.Accounts.LeaveTenant(r.Ctx(), r.Who), operatorPath, "tenant_left")
 }

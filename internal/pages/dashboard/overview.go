@@ -164,7 +164,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		v.Stale = &o.AsOf
 	}
 	if !r.Tenant.Disabled { // then the frame says so
-		v.Closed, err = p.cfg.Closed(r.Ctx(), r.Tenant)
+		_, v.Closed, err = p.cfg.Closed(r.Ctx(), r.Tenant, true)
 	}
 	if _, err = r.Unread("ways", err); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (v *figuresView) tiles(o insight.Overview) {
 	}
 }
 
-// rateTile is a rate with its interval, or the interval alone where it is wide. The total is not 0.
+// rateTile is a rate with its interval, or the interval alone where it is wide.
 func rateTile(rate insight.Rate) tileFigure {
 	value, note := any(page.Share(rate.Share)), "overview.interval"
 	if rate.Of < 20 {

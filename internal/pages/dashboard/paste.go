@@ -33,7 +33,14 @@ func (p *Pages) paste() desk.Feature {
 			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
-	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm, p.readPaste)
+	// The answer opens the record of the pasted text, or lists what it finds. The text is not
+	// stored or logged, and repeated in the answer only if it is askable and found nothing. While
+	// a user types into the search, the part "found" is asked for.
+	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm,
+		func(r *desk.Request) (*desk.Question, error) {
+			v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
+			return v.question(r, func(text string) error { return p.findPasted(r, v, recognize(text)) }), nil
+		})
 	return f
 }
 
@@ -61,14 +68,6 @@ type pasteView struct {
 	Guide    string          // address of the documentation, with the words that Asked says
 	Asked    bool            // the documentation is asked for words that found nothing
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
-}
-
-// readPaste opens the record of the pasted text, or lists what it finds. The text is not
-// stored or logged, and repeated in the answer only if it is askable and found nothing. While
-// a user types into the search, the part "found" is asked for.
-func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
-	v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
-	return v.question(r, func(text string) error { return p.findPasted(r, v, recognize(text)) }), nil
 }
 
 // question asks for a text, which find searches for, and answers with the

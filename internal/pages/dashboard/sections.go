@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -35,11 +34,6 @@ func sectionsOf(names []string) (found []string) {
 		}
 	}
 	return found
-}
-
-// toSection leads from a section's address to its place on the page.
-func toSection(r *desk.Request) error {
-	return r.Done(opened(r, strings.ReplaceAll(path.Base(r.Route.Path), "-", "_")), "")
 }
 
 // opened returns the address of the page of settings with these sections open, at the first.

@@ -60,7 +60,7 @@ func TestSettingsThatNobodyCanPass(t *testing.T) {
 			row    string
 			change url.Values
 		}{
-			{"After a refusal", url.Values{"document_check": {"1"}}},
+			{"Instead of the camera, or after a refusal", url.Values{"document_check": {"1"}}},
 			{"Documents only · With a wallet only", url.Values{"only": {"1"}, "ways": {"wallet"}}},
 		} {
 			row, change := tt.row, tt.change

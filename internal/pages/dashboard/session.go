@@ -42,7 +42,8 @@ func (p *Pages) session() desk.Feature {
 		page.Keys("held.", insight.HeldKeys()...),
 		page.Keys("timeline.setback_", why...), page.Keys("story.setback_", why...),
 		page.Keys("timeline.camera_", cameraEnds...),
-		page.Keys("way.", session.WayWallet, session.WayPhoto),
+		page.Keys("way.", session.WayWallet, session.WayPhoto), page.Keys("session.offers_", "camera", "no_camera",
+			"document", "no_document", string(session.WayWallet), string(session.WayPhoto)),
 		page.Keys("timeline.document_", append(slices.Clip(unproved), insight.DocumentProved)...),
 		page.Keys("estimate.", session.AvailabilityNotConsented, session.AvailabilityPending,
 			session.AvailabilityNotEstimated, session.AvailabilityAvailable),
@@ -65,10 +66,10 @@ type sessionView struct {
 	desk.Layout
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
-	Shop  tenant.Tenant // what its check offers now
-	Asks  float64       // the estimate that it asks for at the target age
-	State statusView
-	Curl  string
+	Shop   tenant.Tenant
+	Offers []page.Text // what its check offers now at the target age
+	State  statusView
+	Curl   string
 	// Base is the public base of all pages; List and Events are the addresses of the list and above those of events.
 	Base, List, Events string
 	Delete             string // address of the deletion, for owners
@@ -217,7 +218,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
 	v.Margins, v.Evidence = r.Editing(marginsPath), r.Editing(evidencePath)
-	v.Asks = float64(v.TargetAge) + v.Shop.Margin(v.TargetAge, p.cfg.Tenants.Margin)
+	if v.Offers, err = p.offersOf(r, r.Tenant, v.TargetAge, record.Livemode); err != nil {
+		return err
+	}
 	if r.May(account.Own) {
 		v.Delete = objectPath(r, deletePath)
 	}
@@ -228,6 +231,20 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "session", v)
+}
+
+// offersOf says what a tenant's check offers for a target age in a mode.
+func (p *Pages) offersOf(r *desk.Request, t tenant.Tenant, target int, livemode bool) ([]page.Text, error) {
+	camera := page.Say("session.offers_camera", "years", float64(target)+t.Margin(target, p.cfg.Tenants.Margin))
+	if t.DocumentOnly {
+		camera = page.Say("session.offers_no_camera")
+	}
+	ways, _, err := p.cfg.Closed(r.Ctx(), t, livemode)
+	by := append(ways, "no_document")[0]
+	if len(ways) > 1 {
+		by = "document"
+	}
+	return []page.Text{camera, page.Say("session.offers_" + string(by))}, err
 }
 
 // showInOtherMode redirects to the page of the session in the path if the session is of the other mode and the log-in

@@ -62,7 +62,8 @@ func (p *Pages) settings() desk.Feature {
 	f.Routes[0].MinRole = desk.Viewer
 	for _, s := range sections {
 		if s.path != urlsPath { // which has a page of its own
-			f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: desk.Owner, Handle: toSection})
+			f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: desk.Owner,
+				Handle: func(r *desk.Request) error { return r.Done(opened(r, s.Name), "") }})
 		}
 		f.Keys = append(f.Keys, s.Name+".title", s.Name+".lead")
 	}
@@ -239,7 +240,7 @@ func (p *Pages) showSettings(
 		Least: rule.Least, Margins: marginViews(t, rule),
 		Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
 	}
-	if v.Closed, err = p.cfg.Closed(r.Ctx(), t); err != nil {
+	if _, v.Closed, err = p.cfg.Closed(r.Ctx(), t, true); err != nil {
 		return err
 	}
 	if look.LogoHash != "" {

@@ -349,4 +349,26 @@ func TestSupportReadsWhatTheCheckOffers(t *testing.T) {
 			t.Errorf("%s: the page lacks %q: %s", tt.set, tt.says, between(t, body, `data-testid="offers"`, "</dd>"))
 		}
 	}
+	g.Exec(t, "UPDATE tenants SET document_check = TRUE, document_only = FALSE, document_ways = ''")
+	live := "/dashboard/" + shop.Tenant.ID.String() + "/live/sessions/" + g.Create(t, shop.Live.APIKey, 18).SessionID
+	_, body := support.Get(t, live)
+	if says := between(t, body, `data-testid="offers"`, "</dd>"); strings.Contains(says, "wallet") {
+		t.Errorf("no issuer is trusted, and the page of a live session says %s", says)
+	}
+	op := operating(t, g)
+	_, body = op.Get(t, operatedAt(shop.Tenant.ID)+"?lang=en")
+	if says := between(t, body, `data-testid="offers"`, "</dd>"); !strings.Contains(says, " of 27 or more passes.") ||
+		!strings.Contains(says, "Languages: all") || strings.Contains(says, "wallet") {
+		t.Errorf("the operator's page of the tenant says of its check: %s", says)
+	}
+	op.Fill(t, operatedAt(shop.Tenant.ID)+"/disable", url.Values{"reason": {"The bill is unpaid"}})
+	_, body = op.Get(t, operatedAt(shop.Tenant.ID)+"?lang=en")
+	says := between(t, body, `data-testid="disabling"`, "</span>")
+	if !strings.Contains(says, "(operator): The bill is unpaid") {
+		t.Errorf("the operator's page of the disabled tenant says %q", says)
+	}
+	if _, body = op.Get(t, "/operator/users?lang=en"); !strings.Contains(body, "agegate user setup-link --another") ||
+		!strings.Contains(body, "/docs/operations/staff#add-a-second-operator") {
+		t.Error("the users' page does not say how an operator is added")
+	}
 }

@@ -38,7 +38,10 @@ func (p *Pages) testClock() desk.Feature {
 		{"expire_redirect", expireRedirectPath, onSession(p.cfg.Clock.ExpireNextRedirect), p.clockedSession},
 		{"retry", retryPath, func(r *desk.Request) error {
 			return p.cfg.Webhooks.RetryEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), r.Param("event"))
-		}, p.clockedEvent},
+		}, func(r *desk.Request) (id, back string, err error) {
+			d, err := p.cfg.Insight.Delivery(r.Ctx(), r.Scope(), r.Param("event"))
+			return d.ID, r.Href(webhooksPath) + "/events/" + d.ID, err
+		}},
 	} {
 		name := "clock_" + a.name
 		spec := &desk.Form{Name: name, Problems: clockRefusals, Refusals: "clock"}
@@ -73,12 +76,6 @@ func onSession(act func(context.Context, audit.Actor, webhook.Scope, uuid.UUID) 
 func (p *Pages) clockedSession(r *desk.Request) (id, back string, err error) {
 	record, err := p.record(r)
 	return record.ID.String(), objectPath(r, sessionPath), err
-}
-
-// clockedEvent is clockedSession for the path's event.
-func (p *Pages) clockedEvent(r *desk.Request) (id, back string, err error) {
-	d, err := p.cfg.Insight.Delivery(r.Ctx(), r.Scope(), r.Param("event"))
-	return d.ID, r.Href(webhooksPath) + "/events/" + d.ID, err
 }
 
 // clockView has the addresses of the test clock's acts on a session; an act without an address is not possible now.

@@ -91,7 +91,7 @@ func TestOperatorSeesTrouble(t *testing.T) {
 		_, list := op.Get(t, "/operator")
 		for name, texts := range map[string][]string{
 			"failing": {"Webhooks fail", `class="number">0 live<`, ">2 left<"},
-			"well":    {"No owner yet", "2 live · 100%", ">1,234,567 left<"},
+			"well":    {"No owner yet", "2 live&nbsp;·&nbsp;–", ">1,234,567 left<"},
 			"stale":   {"No owner yet", ">2 left<"},
 			"invited": {"Owner invited", ">2 left<"},
 		} {

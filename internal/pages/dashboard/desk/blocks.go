@@ -10,10 +10,13 @@ import (
 // blocks are the template functions of every page, in addition to t, texts and say.
 // Texts among their arguments are already translated.
 var blocks = template.FuncMap{
-	"badge":    func(tone, text string) BadgeView { return BadgeView{tone, text} },
-	"tile":     func(label string, value any, note string) TileView { return TileView{label, note, value} },
-	"empty":    func(title, body, action, href string) EmptyView { return EmptyView{title, body, action, href} },
-	"named":    newNamed,
+	"badge": func(tone, text string) BadgeView { return BadgeView{tone, text} },
+	"tile":  func(label string, value any, note string) TileView { return TileView{label, note, value} },
+	"empty": func(title, body, action, href string) EmptyView { return EmptyView{title, body, action, href} },
+	"named": func(order, id string) NamedView {
+		start, end := SplitID(id)
+		return NamedView{order, start, end}
+	},
 	"coded":    coded,
 	"code":     func(language, shown, copied string) CodeView { return CodeView{language, shown, copied} },
 	"ceremony": func(kind, label string, v PasskeyView) CeremonyView { return CeremonyView{kind, label, v} },
@@ -59,12 +62,6 @@ func SplitID(id string) (start, end string) {
 
 // NamedView names a record in a list: by the merchant's order, if there is one, and by its ID, see SplitID.
 type NamedView struct{ Order, Start, End string }
-
-// newNamed is the template function named.
-func newNamed(order, id string) NamedView {
-	start, end := SplitID(id)
-	return NamedView{order, start, end}
-}
 
 // CodeView is a block of code in a language, which its button copies in another form, such as without line breaks.
 type CodeView struct{ Language, Shown, Copied string }

@@ -119,19 +119,15 @@ func (r *Request) Nav(groups []NavGroup) []NavGroupView {
 			if !r.Opens(item.Pattern) || route.TestOnly && r.Mode() == "live" {
 				continue
 			}
-			g.Items = append(g.Items, NavItemView{item.Name, r.Address(item.Pattern), "icon-" + item.Icon, r.within(item)})
+			at, below := r.Route.Path, cmp.Or(item.Below, item.Pattern)+"/"
+			g.Items = append(g.Items, NavItemView{item.Name, r.Address(item.Pattern), "icon-" + item.Icon,
+				at == item.Pattern || !item.Alone && strings.HasPrefix(at, below)})
 		}
 		if g.Items != nil {
 			shown = append(shown, g)
 		}
 	}
 	return shown
-}
-
-// within reports whether the request's page is part of an item.
-func (r *Request) within(item NavItem) bool {
-	at := r.Route.Path
-	return at == item.Pattern || !item.Alone && strings.HasPrefix(at, cmp.Or(item.Below, item.Pattern)+"/")
 }
 
 // Href returns a pattern's address for a tenant and a mode.
