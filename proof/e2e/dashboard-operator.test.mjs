@@ -100,6 +100,17 @@ test("the time of a tenant's newest session stays in its card", async () => {
   }
 });
 
+test("at 360 px a tenant's state stands below its name, and no figure breaks", async () => {
+  gateway.tenant("--name", "Dampfkontor Staging", "--free-checks", "0");
+  await page.setViewportSize({ width: 360, height: 800 });
+  await page.goto(`${gateway.url}/operator`);
+  await fitsWidth(page);
+  const row = page.locator("tbody tr").filter({ hasText: "Dampfkontor" });
+  const [name, state] = await Promise.all([part(row, "tenant-link"), row.locator(".badge").first()].map((at) => at.boundingBox()));
+  assert.ok(state.y >= name.y + name.height && Math.abs(state.x - name.x) < 2, "the state takes room from the name");
+  assert.ok(name.height < 32, `the name has ${name.height} px for one line`);
+});
+
 test("the operator's search finds tenants, users and pages, and shows them while one types", async () => {
   await page.goto(`${gateway.url}/operator/system`);
   await page.keyboard.press("Control+k");
