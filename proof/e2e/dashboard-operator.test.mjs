@@ -137,6 +137,10 @@ test("users, system and the log of the instance are shown", async () => {
     await page.goto(`${gateway.url}/operator/${path}`);
     await look(`operator-${path}`);
   }
+  await page.goto(`${gateway.url}/operator/users`);
+  const another = new URL(await part(page, "another").getAttribute("href"));
+  await leads(page, part(page, "another"));
+  await page.locator(another.hash).waitFor();
 });
 
 test("the table of replicas stays in its card", async () => {

@@ -368,7 +368,7 @@ func TestSupportReadsWhatTheCheckOffers(t *testing.T) {
 		t.Errorf("the operator's page of the disabled tenant says %q", says)
 	}
 	if _, body = op.Get(t, "/operator/users?lang=en"); !strings.Contains(body, "agegate user setup-link --another") ||
-		!strings.Contains(body, "/docs/operations/staff#add-a-second-operator") {
+		!strings.Contains(body, "/docs/staff#add-a-second-operator") {
 		t.Error("the users' page does not say how an operator is added")
 	}
 }
