@@ -259,7 +259,7 @@ func TestTenantDelete(t *testing.T) {
 		o.run("tenant", "disable", gone.String())
 		o.refused("still in use: sessions open: 1, webhooks to be delivered: 2", remove...)
 		o.deliver(gone)
-		o.refused("still in use: sessions open: 1, webhooks to be delivered: 0", remove...)
+		o.refused("still in use: sessions open: 1, webhooks to be delivered: 0; the last session expires at 20", remove...)
 		o.run("tenant", "enable", gone.String())
 		_, err := o.sessions.Resolve(t.Context(), open, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)

@@ -28,11 +28,11 @@ func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) err
 // CountUnfinished implements session.RecordStore.
 func (s *Store) CountUnfinished(
 	ctx context.Context, tenantID uuid.UUID, now time.Time,
-) (open, events int64, err error) {
+) (open []time.Time, events int64, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		err := tx.db.Model(&session.Session{}).
+		err := tx.db.Model(&session.Session{}).Order("expires_at").
 			Where("tenant_id = ? AND created_at > ?", tenantID, now.Add(-session.MaxLifetime)). // lets the query use the index
-			Where("status = ? AND expires_at > ?", session.StatusPending, now).Count(&open).Error
+			Where("status = ? AND expires_at > ?", session.StatusPending, now).Pluck("expires_at", &open).Error
 		if err != nil {
 			return err
 		}

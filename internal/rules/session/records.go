@@ -33,9 +33,9 @@ func (r Record) Open(now time.Time) bool {
 type RecordStore interface {
 	// UpdateRecords runs fn in one transaction.
 	UpdateRecords(ctx context.Context, fn func(RecordTx) error) error
-	// CountUnfinished returns how many of a tenant's sessions are open at now and
+	// CountUnfinished returns when those of a tenant's sessions that are open at now expire, the last at the end, and
 	// how many of its events have not been delivered yet.
-	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, undelivered int64, err error)
+	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open []time.Time, events int64, err error)
 }
 
 // RecordTx is one transaction that deletes sessions.
@@ -173,9 +173,7 @@ func (r *Records) pruneBatch(
 		if err != nil {
 			return err
 		}
-		batch = Pruned{}
-		n = len(records)
-		end = after
+		batch, n, end = Pruned{}, len(records), after
 		var ids []uuid.UUID
 		for _, record := range records {
 			end = record
@@ -220,9 +218,12 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 		return tenant.ErrEnabled
 	}
 	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
-	if err == nil && open+undelivered > 0 {
-		err = fault.New(fault.Conflict, fmt.Sprintf("still in use: sessions open: %d, webhooks to be delivered: %d",
-			open, undelivered))
+	if err != nil || len(open) == 0 && undelivered == 0 {
+		return err
 	}
-	return err
+	text := fmt.Sprintf("still in use: sessions open: %d, webhooks to be delivered: %d", len(open), undelivered)
+	if len(open) > 0 {
+		text += "; the last session expires at " + open[len(open)-1].UTC().Format(time.RFC3339)
+	}
+	return fault.New(fault.Conflict, text)
 }

@@ -23,7 +23,7 @@ type Tenant struct {
 	SuccessURL    string // default destination after VERIFIED; empty when unset
 	CancelURL     string // default destination of the fallback page's return action
 	WebhookURL    string // the only destination of completion webhooks
-	DocumentCheck bool   // offer a document check after an age refusal
+	DocumentCheck bool   // offer a document check instead of the camera, and after an age refusal
 	// DocumentOnly takes no estimate at all: shoppers show a document. It needs no DocumentCheck, see OffersDocument.
 	DocumentOnly bool
 	// DocumentWays are the ways of the document check that shoppers may use; empty: all ways of the gateway.
