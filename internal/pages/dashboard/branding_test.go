@@ -49,6 +49,9 @@ func TestPreviewSpeaksAsTheDashboard(t *testing.T) {
 			_, stored := o.owner.Get(t, o.at("/settings/branding/preview/light"))
 			_, typed := o.owner.Upload(t, o.at("/settings"), url.Values{"preview": {"dark"}}, "brand_logo", nil)
 			for what, page := range map[string]string{"stored": stored, "typed": typed} {
+				if strings.Contains(page, "(scripting") {
+					t.Errorf("the preview of what is %s looks as without scripts", what)
+				}
 				if !strings.Contains(page, `<html lang="`+language) {
 					t.Errorf("the preview of what is %s is not in the language %s", what, language)
 				}

@@ -112,12 +112,10 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 	}
 	scores := make([]float64, len(sections))
 	for _, word := range words {
-		word = strings.Trim(word, "….:?")
-		if closely || strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		if word = strings.Trim(word, "….:?"); closely || !telling(word, len(words)) {
 			continue
 		}
-		marks := p.replies.shown(word, at)
-		var having []int
+		marks, having := p.replies.shown(word, at), []int{}
 		for i, s := range sections {
 			_, told := names(word, texts[i], "")
 			shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(guide+"#"+s[1]+s[2], mark) })
@@ -142,6 +140,11 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
 	best := hits[0].score
 	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), nil
+}
+
+// telling reports whether a word of several is of letters, and not as short as how, do and my.
+func telling(word string, of int) bool {
+	return (of == 1 || len(word) > 3) && !strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
 // lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or

@@ -27,7 +27,7 @@ var (
 )
 
 // RenderFramed writes a preview of a screen, which pages of the same origin may show in a frame. The preview has one
-// colour scheme and no scripts, and its controls do nothing. It contains its style sheets and images.
+// colour scheme, looks as with scripts but has none, and its controls do nothing. It contains its styles and images.
 func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) error {
 	page := emptyBuffer()
 	defer buffers.Put(page)
@@ -43,8 +43,8 @@ func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) erro
 	if f.Dark {
 		scheme, applies = "dark", "all"
 	}
-	style := ofDark.ReplaceAllString(css.String(), applies)
-	style = strings.ReplaceAll(style, "color-scheme: light dark", "color-scheme: "+scheme)
+	style := strings.NewReplacer("color-scheme: light dark", "color-scheme: "+scheme, "(scripting: none)", "not all",
+		"(scripting: enabled)", "all").Replace(ofDark.ReplaceAllString(css.String(), applies))
 	html := page.String()
 	for _, left := range []*regexp.Regexp{linkElement, noscriptElement, address} {
 		html = left.ReplaceAllString(html, "")

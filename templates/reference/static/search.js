@@ -13,7 +13,7 @@
 
 const maxWords = 6; // of a query
 const maxFound = 50;
-const hereFirst = 8; // what a section of the reader's own guide is ahead
+const hereFirst = 8; // of the score
 const around = 70; // characters of the text that are shown on each side of a match
 
 // Words that say nothing about what is looked for.
@@ -28,13 +28,13 @@ export const fillers = new Set(
  */
 export const synonyms = {
   "2fa": "authenticator", accuracy: "passes", alkohol: "alcohol", altersprüfung: "jugendschutzgesetz",
-  avv: "processor", bias: "group", bier: "beer", breach: "rotate", buyer: "shopper", ccpa: "gdpr", cnil: "gdpr",
+  avv: "processor", bias: "group", breach: "rotate", buyer: "shopper", ccpa: "gdpr", cnil: "gdpr",
   chargeback: "refund", child: "minors", children: "minors", colour: "group", csharp: "languages",
   customer: "shopper", datenschutz: "privacy", deepfake: "spoof", demo: "sample", desktop: "computer",
   deutschland: "germany", django: "python", dotnet: "languages", dpa: "processor", driver: "driving", dsfa: "dpia",
   dsgvo: "gdpr", duration: "takes", ecig: "vapes", eid: "wallet", email: "mail", embed: "iframe", embedded: "iframe",
   factura: "invoice", facture: "invoice", fairness: "group", fast: "takes", flask: "python", forgot: "lost",
-  forgotten: "forgot", frankreich: "france", free: "costs", hosting: "debian", https: "tls", impressum: "imprint",
+  forgotten: "forgot", free: "costs", hosting: "debian", https: "tls", impressum: "imprint",
   ios: "iphone", itsme: "bankid", kid: "minors", kids: "minors", knife: "knives", kosten: "costs",
   kotlin: "languages", laravel: "php", leaked: "rotate", license: "licence", lizenz: "licence", login: "log",
   messer: "knives", minor: "minors", monitor: "metrics", much: "costs", multi: "several", ngrok: "localhost",
@@ -45,7 +45,7 @@ export const synonyms = {
   skin: "group", slow: "takes", speed: "takes", ssl: "tls", stolen: "rotate", symfony: "php", tabak: "tobacco",
   tablet: "phone", teenager: "minors", tier: "costs", timing: "takes", translate: "language", translation: "language",
   underage: "minors", update: "upgrade", vaping: "vapes", vin: "wine", vps: "debian", wcag: "accessibility",
-  wein: "wine", zertifikat: "certificate", zigaretten: "tobacco", österreich: "austria",
+  wein: "wine", zertifikat: "certificate", österreich: "austria",
 };
 
 /** The entries of the index, whose addresses lack what their titles say. @param {Entry[]} index */
@@ -111,7 +111,7 @@ const none = { words: 0, grades: 0, inTitle: 0, title: 0, first: "" };
 export class Index {
   /**
    * @param {Entry[]} entries with those first that are shown first of equals @param {string} [own] language of who asks
-   * @param {string} [here] address of a page whose readers look for its sections first
+   * @param {string} [here] page whose sections come first
    */
   constructor(entries, own = "en", here = "") {
     this.entries = entries;
