@@ -27,8 +27,11 @@ import (
 )
 
 // apiMemory is the maximum memory, in KiB, that a process of the API alone may
-// use, with its dashboard in use: 60 MB.
-const apiMemory = 60_000_000 >> 10
+// use, with its dashboard in use: 60 MB. startMemory is that of its start, which reads the texts of 15 languages.
+const (
+	apiMemory   = 60_000_000 >> 10
+	startMemory = 64_000_000 >> 10
+)
 
 // TestRoles runs the API, which has no models, and the hosted page as separate
 // processes, and kills each of them under load. It runs before the faults that
@@ -45,7 +48,8 @@ func TestRoles(t *testing.T) {
 	l.pages = pages.url
 	api.start()
 	pages.start()
-	started, _ := memory(t, api)
+	started, starting := memory(t, api)
+	resetPeak(t, api)
 	l.createMany(t, api.url, table.Sized(2000, 500))
 	_, most := memory(t, api)
 	api.browse(t, db, table.Sized(20, 3))
@@ -67,11 +71,11 @@ func TestRoles(t *testing.T) {
 	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start and %d "+
 		"MiB at most with its dashboard in use", kills, creations, completions, started>>10, used>>10)
 	for _, m := range []struct {
-		while string
-		most  int
-	}{{"creating and looking up", most}, {"with its dashboard", used}} {
-		r.Mark("most memory of the API, "+m.while, fmt.Sprintf("< %d MiB", apiMemory>>10), fmt.Sprintf("%d MiB", m.most>>10),
-			m.most < apiMemory)
+		while      string
+		mark, most int
+	}{{"starting", startMemory, starting}, {"creating and looking up", apiMemory, most}, {"with its dashboard", apiMemory, used}} {
+		r.Mark("most memory of the API, "+m.while, fmt.Sprintf("< %d MiB", m.mark>>10), fmt.Sprintf("%d MiB", m.most>>10),
+			m.most < m.mark)
 	}
 	r.Mark("ONNX Runtime in the API's process", "no", map[bool]string{true: "yes", false: "no"}[library], !library)
 	audit(t, r, db, l.account, receiver)
@@ -185,6 +189,14 @@ func memory(t *testing.T, g *gateway) (now, most int) {
 		return n
 	}
 	return figure("VmRSS"), figure("VmHWM")
+}
+
+// resetPeak lets the most memory of a gateway's process count from now on (proc(5), clear_refs).
+func resetPeak(t *testing.T, g *gateway) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", g.cmd.Process.Pid), []byte("5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // mapped lists the files that a gateway's process has in memory.
