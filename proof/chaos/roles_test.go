@@ -73,7 +73,10 @@ func TestRoles(t *testing.T) {
 	for _, m := range []struct {
 		while      string
 		mark, most int
-	}{{"starting", startMemory, starting}, {"creating and looking up", apiMemory, most}, {"with its dashboard", apiMemory, used}} {
+	}{
+		{"starting", startMemory, starting}, {"creating and looking up", apiMemory, most},
+		{"with its dashboard", apiMemory, used},
+	} {
 		r.Mark("most memory of the API, "+m.while, fmt.Sprintf("< %d MiB", m.mark>>10), fmt.Sprintf("%d MiB", m.most>>10),
 			m.most < m.mark)
 	}
