@@ -39,8 +39,11 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock: session.NewTestClock(a.Store, a.now), Retention: cfg.Retention,
 		Billing: a.Store, Limits: limits(cfg), Audit: a.Store, Evidence: evidence, Sections: reference.Sections,
-		Closed: func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, string, error) {
-			return doctor.Closing(ctx, cfg, a.Store, a.now())(of, livemode)
+		Closed: func(ctx context.Context, of tenant.Tenant) (string, error) {
+			return doctor.Closing(ctx, cfg, a.Store, a.now())(of)
+		},
+		Ways: func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, error) {
+			return doctor.Ways(ctx, cfg, a.Store, a.now())(of, livemode)
 		},
 		Health: a.health(cfg, sealer), HTTPS: isHTTPS(cfg), Refuses: GuardedClient(cfg).Refuses,
 	})

@@ -60,7 +60,7 @@ var house = []room{
 	// notes and acts that a page shows and no others.
 	// 26 of app and 13 of backoffice tell operators that all of them are disabled, of a damaged database and of settings
 	// that are looser than the documentation says, and name the variable that was begun.
-	{"app", 4610, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4631, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
 	{"edge", 3546, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
@@ -91,7 +91,7 @@ var house = []room{
 	// 10 of pages show what waits for a document and edit typed URLs. 19 of pages say in replies until when a check is
 	// open, and who may go on after a document of somebody too young.
 	// 30 of pages find it by every sentence of the shopper's page, in each of its languages; 1 by any words of a mail.
-	{"pages", 15711, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15721, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.
@@ -104,7 +104,7 @@ var house = []room{
 	// 22 of rules keep why the last document was refused. 4 of rules and 1 of backoffice say how
 	// fields are stored, in place of 230 lines of store. 1 of backoffice tells support of a document that is
 	// asked for, not of the light, after a camera without a face.
-	{"backoffice", 8787, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8748, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15134, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	// 1 of rules tells who deletes a tenant until when its sessions are open: a line of app.
 	{"rules", 8670, [][]string{

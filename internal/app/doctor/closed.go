@@ -18,37 +18,53 @@ import (
 	"github.com/google/uuid"
 )
 
-// Closing returns a function for the ways of the document check by which shoppers of a tenant can pass in a mode, and
-// for why nobody can pass a live check of it: "camera" if the tenant wants estimates and the estimator is off,
-// "document" if it takes documents only and none can be read, or "" if people can pass.
-func Closing(
+// Ways returns a function for the ways of the document check by which shoppers of a tenant can pass in a mode. It
+// reads the trusted issuers once for all tenants with the same Tenant.WalletPID.
+func Ways(
 	ctx context.Context, cfg config.Config, db *store.Store, now time.Time,
-) func(of tenant.Tenant, livemode bool) ([]session.Way, string, error) {
-	trusted, camera := map[bool]bool{}, cfg.Estimator != config.EstimatorOff // trusted is by Tenant.WalletPID
-	return func(of tenant.Tenant, livemode bool) (ways []session.Way, why string, err error) {
+) func(of tenant.Tenant, livemode bool) ([]session.Way, error) {
+	trusted := map[bool]bool{}
+	return func(of tenant.Tenant, livemode bool) (ways []session.Way, err error) {
 		for _, way := range cfg.DocumentWays {
-			if !of.OffersDocument() || !of.Allows(string(way)) {
+			can, known := trusted[of.WalletPID]
+			switch {
+			case !of.OffersDocument() || !of.Allows(string(way)):
 				continue
-			}
-			can, known := camera || !livemode, way == session.WayPhoto || !livemode
-			if !known {
-				can, known = trusted[of.WalletPID]
-			}
-			if !known {
-				can, err = document.Trusts(ctx, db, of.ID, now)
+			case !livemode:
+				can = true
+			case way == session.WayPhoto:
+				can = cfg.Estimator != config.EstimatorOff
+			case !known:
+				if can, err = document.Trusts(ctx, db, of.ID, now); err != nil {
+					return nil, err
+				}
 				trusted[of.WalletPID] = can
 			}
 			if can {
 				ways = append(ways, way)
 			}
 		}
+		return ways, nil
+	}
+}
+
+// Closing returns a function that says why nobody can pass a live check of a tenant: "camera" if the tenant wants
+// estimates and the estimator is off, "document" if it takes documents only and has no Ways, or "" if people can pass.
+func Closing(
+	ctx context.Context, cfg config.Config, db *store.Store, now time.Time,
+) func(tenant.Tenant) (string, error) {
+	ways := Ways(ctx, cfg, db, now)
+	return func(of tenant.Tenant) (string, error) {
 		switch {
-		case !camera && !of.DocumentOnly:
-			why = "camera"
-		case of.DocumentOnly && len(ways) == 0:
-			why = "document"
+		case of.DocumentOnly:
+			if open, err := ways(of, true); err != nil || len(open) > 0 {
+				return "", err
+			}
+			return "document", nil
+		case cfg.Estimator == config.EstimatorOff:
+			return "camera", nil
 		}
-		return ways, why, err
+		return "", nil
 	}
 }
 
@@ -72,7 +88,7 @@ func tenantFindings(ctx context.Context, f facts) ([]Finding, error) {
 			return nil, err
 		}
 		for _, t := range page {
-			_, why, err := closed(t, true)
+			why, err := closed(t)
 			if err != nil {
 				return nil, err
 			}

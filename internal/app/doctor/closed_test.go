@@ -1,10 +1,14 @@
 package doctor_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"agegate/internal/app/config"
 	"agegate/internal/app/doctor"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
 
@@ -23,6 +27,18 @@ func TestTenantsNobodyCanPass(t *testing.T) {
 	g.Exec(t, "UPDATE tenants SET document_ways = ''")
 	want(t, examine(t, on...), check, doctor.OK, "every tenant")
 	want(t, examine(t, append(on, "AGEGATE_DOCUMENT_WAYS=wallet")...), check, doctor.Problem, named+"document)")
+}
+
+// TestUnreadIssuersCloseNothing: where the trusted issuers cannot be read, nobody is told that documents fail.
+func TestUnreadIssuersCloseNothing(t *testing.T) {
+	g := start(t, gatewaytest.SQLite(t))
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	cfg := config.Config{DocumentWays: []session.Way{session.WayWallet}}
+	why, err := doctor.Closing(ctx, cfg, g.App.Store, time.Now())(tenant.Tenant{DocumentOnly: true})
+	if why != "" || err == nil {
+		t.Errorf("%q, %v", why, err)
+	}
 }
 
 // TestTenantsWithoutChecks: doctor warns of them by name.

@@ -21,13 +21,11 @@ import (
 const LinkPath = "/dashboard/link/"
 
 var (
-	// ErrLinkGone is returned for a link that was used, has expired or does not
-	// exist.
+	// ErrLinkGone is returned for a link that was used, has expired or does not exist.
 	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
 	// ErrMember is returned when a member accepts an invitation to the same tenant.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
-	// ErrInvitedRole is the rule that a member becomes an owner only by
-	// promotion.
+	// ErrInvitedRole is the rule that a member becomes an owner only by promotion.
 	ErrInvitedRole = errors.New("must be developer, support, compliance or viewer")
 	// ErrOwnerExists refuses to invite an owner to a tenant that has one.
 	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
@@ -141,8 +139,7 @@ func (s *Service) endLinks(tx Tx, actor audit.Actor, of Link, acts ...audit.Act)
 	return acts, err
 }
 
-// ownerless returns exists if the tenant has an owner. No other transaction can
-// add an owner until this one ends.
+// ownerless returns exists if the tenant has an owner. No other transaction can add an owner until this one ends.
 func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
 	if err := tx.LockOwners(tenantID); err != nil {
 		return err
@@ -231,8 +228,7 @@ func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]Op
 	return s.store.Invitations(ctx, tenantIDs, s.now())
 }
 
-// RevokeInvitation ends an invitation by the ID of its link, or returns
-// fault.NotFound.
+// RevokeInvitation ends an invitation by the ID of its link, or returns fault.NotFound.
 func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
 	open, err := s.Invitations(ctx, access.tenantID)
 	i := slices.IndexFunc(open, func(link OpenInvitation) bool { return link.ID() == id })
@@ -251,10 +247,9 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 // the address, the password must be theirs. LogInSecond may then have to follow, and
 // after it AcceptAs. If no user has the address, Accept creates one.
 //
-// Both cases take the same time and have the same limits and results. So nobody can
-// find out whether an address is known without using up the invitation: a wrong
-// password is ErrWrongLogin, and a new passkey for a known address is too. Accept also
-// returns the errors of SetUp, and ErrLinkGone.
+// Both cases take the same time and have the same limits and results. So nobody can find out whether an address is
+// known without using up the invitation: a wrong password is ErrWrongLogin, and a new passkey for a known address is
+// too. Accept also returns the errors of SetUp, and ErrLinkGone.
 func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {
@@ -323,8 +318,7 @@ func (s *Service) acceptNew(
 	return signed, err
 }
 
-// join uses an invitation to make a user a member, and returns the entry. It
-// returns ErrLinkGone or ErrMember.
+// join uses an invitation to make a user a member, and returns the entry. It returns ErrLinkGone or ErrMember.
 func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
 	taken, err := s.takeInvitation(tx, link)
 	if err != nil {
@@ -333,13 +327,11 @@ func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (a
 	return s.enrol(tx, taken, actor, userID)
 }
 
-// InvitationParam is a parameter of a member's entry in the audit log. It names the
-// invitation by which the member joined, as the target of the invitation's own entries
-// does.
+// InvitationParam is a parameter of a member's entry in the audit log. It names the invitation by which the member
+// joined, as the target of the invitation's own entries does.
 const InvitationParam = "invitation"
 
-// enrol makes a user a member as a used invitation says, and returns the entry, or
-// ErrMember.
+// enrol makes a user a member as a used invitation says, and returns the entry, or ErrMember.
 func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
 	member := Membership{TenantID: *taken.TenantID, UserID: userID, Role: taken.Role, CreatedAt: s.now()}
 	err := tx.InsertMembership(member)
@@ -351,9 +343,8 @@ func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) 
 	return act, err
 }
 
-// AcceptAs uses an invitation to make a signed-in user a member, and returns the
-// tenant. It returns ErrLinkGone, or ErrMember or ErrManaged without using up the
-// link.
+// AcceptAs uses an invitation to make a signed-in user a member, and returns the tenant. It returns ErrLinkGone, or
+// ErrMember or ErrManaged without using up the link.
 func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uuid.UUID, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {

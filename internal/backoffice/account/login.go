@@ -15,11 +15,9 @@ import (
 )
 
 var (
-	// ErrWrongLogin is the error for every failed log-in. It does not reveal
-	// whether the user exists.
+	// ErrWrongLogin is the error for every failed log-in. It does not reveal whether the user exists.
 	ErrWrongLogin = fault.New(fault.InvalidKey, "E-mail or password is wrong")
-	// ErrWrongCode refuses a code of an authenticator app, or a recovery code,
-	// that is wrong or was used before.
+	// ErrWrongCode refuses a code of an authenticator app, or a recovery code, that is wrong or was used before.
 	ErrWrongCode = fault.New(fault.InvalidKey, "The code is wrong")
 	// ErrStartAgain is returned for a log-in step that comes too late.
 	ErrStartAgain = fault.New(fault.Gone, "The log-in took too long")
@@ -32,16 +30,14 @@ type Browser struct {
 	Network netip.Prefix // network of the request; zero if unknown
 }
 
-// Signed is the result of a log-in: either both cookies, or what the second step
-// needs.
+// Signed is the result of a log-in: either both cookies, or what the second step needs.
 type Signed struct {
 	Login, Device string
 	Second        string // for LogInSecond
 }
 
-// LogIn checks a password. If the user has an authenticator app, LogInSecond must
-// follow. It returns ErrWrongLogin, which takes equally long for known and
-// unknown users, or a *ThrottleError.
+// LogIn checks a password. If the user has an authenticator app, LogInSecond must follow. It returns ErrWrongLogin,
+// which takes equally long for known and unknown users, or a *ThrottleError.
 func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) (Signed, error) {
 	email = normalEmail(email)
 	user, err := s.known(ctx, email)
@@ -62,9 +58,8 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 	return s.logInAs(ctx, user, bucket, b, func(Tx) ([]audit.Act, error) { return nil, nil })
 }
 
-// logInAs signs in the user whose password was right, or returns what the second
-// step needs. more runs in the same transaction as the log-in, before the user is
-// locked.
+// logInAs signs in the user whose password was right, or returns what the second step needs. more runs in the same
+// transaction as the log-in, before the user is locked.
 func (s *Service) logInAs(
 	ctx context.Context, user User, bucket []byte, b Browser, more func(tx Tx) ([]audit.Act, error),
 ) (Signed, error) {
@@ -84,9 +79,8 @@ func (s *Service) logInAs(
 	})
 }
 
-// LogInSecond is the step after LogIn: second is the value returned by LogIn, and
-// code is from the authenticator app or a recovery code. It returns ErrWrongCode,
-// ErrStartAgain or a *ThrottleError.
+// LogInSecond is the step after LogIn: second is the value returned by LogIn, and code is from the authenticator app
+// or a recovery code. It returns ErrWrongCode, ErrStartAgain or a *ThrottleError.
 func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browser) (Signed, error) {
 	t, ok := s.open(forSecond, decode(second))
 	if !ok {
@@ -142,19 +136,17 @@ func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser
 	})
 }
 
-// proof is how a user proved their identity, with the log entries that this
-// caused.
+// proof is how a user proved their identity, with the log entries that this caused.
 type proof struct {
 	methods []Method
 	acts    []audit.Act
 	edit    func(*Login) // further changes of the log-in; may be nil
 }
 
-// signIn creates a log-in and ends the browser's previous one. prove runs in the same
-// transaction. For a stored user, it locks the user and checks that what was proved
-// before still holds: a change of factors ends all log-ins, so no log-in with the old
-// factors may begin after it. signIn returns ErrProviderNeeded if the instance requires
-// log-in by its provider.
+// signIn creates a log-in and ends the browser's previous one. prove runs in the same transaction. For a stored user,
+// it locks the user and checks that what was proved before still holds: a change of factors ends all log-ins, so no
+// log-in with the old factors may begin after it. signIn returns ErrProviderNeeded if the instance requires log-in by
+// its provider.
 func (s *Service) signIn(
 	ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error),
 ) (Signed, error) {
@@ -186,9 +178,8 @@ func (s *Service) signIn(
 	})
 }
 
-// shutOut reports whether the instance requires log-in by its provider and this log-in
-// was made in another way. Operators may still use other ways, in case the provider
-// fails.
+// shutOut reports whether the instance requires log-in by its provider and this log-in was made in another way.
+// Operators may still use other ways, in case the provider fails.
 func (s *Service) shutOut(user User, login Login) bool {
 	return s.instance.Required && !user.Operator && !slices.Contains(login.Methods, ByProvider)
 }
@@ -226,8 +217,7 @@ func (s *Service) newLogin(userID uuid.UUID, b Browser, methods ...Method) (Sign
 	}, nil
 }
 
-// LogOut ends the log-in that a cookie's token belongs to. An unknown token is no
-// error.
+// LogOut ends the log-in that a cookie's token belongs to. An unknown token is no error.
 func (s *Service) LogOut(ctx context.Context, token string) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		return tx.EndLogin(credential.HashToken(token), s.now())

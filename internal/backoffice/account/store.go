@@ -15,8 +15,7 @@ type Directory interface {
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
 	// UsersByID returns the users with these IDs that exist, in no order.
 	UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error)
-	// Users returns at most limit users, oldest first, after the one with the
-	// given ID.
+	// Users returns at most limit users, oldest first, after the one with the given ID.
 	Users(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
 	// FindUsers returns at most limit users, oldest first, with a name or an e-mail
 	// address that contains a text in any case.
@@ -50,17 +49,14 @@ type Store interface {
 	CodesLeft(ctx context.Context, userID uuid.UUID) (int, error)
 	// LoginsOf returns a user's log-ins that have not ended at now, newest first.
 	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
-	// Invitations returns the invitations to tenants that are valid at now, newest
-	// first.
+	// Invitations returns the invitations to tenants that are valid at now, newest first.
 	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]OpenInvitation, error)
-	// LoginByHash returns a log-in with its user, even if it has ended or the
-	// user is disabled.
+	// LoginByHash returns a log-in with its user, even if it has ended or the user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
 	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)
 	// LinkByHash returns a link, even if it has expired.
 	LinkByHash(ctx context.Context, hash []byte) (Link, error)
-	// OperatorExists reports whether there is an operator with an account of their
-	// own, disabled or not.
+	// OperatorExists reports whether there is an operator with an account of their own, disabled or not.
 	OperatorExists(ctx context.Context) (bool, error)
 }
 
@@ -75,24 +71,20 @@ type Tx interface {
 	SetUser(u User, fields ...string) error
 	// InsertMail stores a mail, or returns mail.ErrTooMany.
 	InsertMail(m mail.Mail) error
-	// SetDisabled disables a user, or enables one with nil, and reports whether
-	// that changed anything.
+	// SetDisabled disables a user, or enables one with nil, and reports whether that changed anything.
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)
 	// UseTOTPStep reports whether the step is later than every step used before.
 	// If several transactions try, it succeeds for one.
 	UseTOTPStep(userID uuid.UUID, step int64) (bool, error)
 	// ReplaceCodes replaces all recovery codes of a user.
 	ReplaceCodes(userID uuid.UUID, hashes [][]byte) error
-	// UseCode reports whether an unused recovery code has the hash, and marks it
-	// as used.
+	// UseCode reports whether an unused recovery code has the hash, and marks it as used.
 	UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error)
-	// LockUser returns a user. Other transactions that call it for this user
-	// wait.
+	// LockUser returns a user. Other transactions that call it for this user wait.
 	LockUser(id uuid.UUID) (User, error)
 	// Passkeys is Store.Passkeys.
 	Passkeys(userID uuid.UUID) ([]Passkey, error)
-	// InsertPasskey returns fault.Conflict for a credential that is already
-	// stored.
+	// InsertPasskey returns fault.Conflict for a credential that is already stored.
 	InsertPasskey(k Passkey) error
 	// UsePasskey stores a passkey's counter and flags after a use. It reports
 	// false for a counter that did not increase, and for the loss of BackupEligible.
@@ -119,9 +111,8 @@ type Tx interface {
 
 	// PutSetupLink stores a setup link, which replaces any earlier one.
 	PutSetupLink(l Link) error
-	// TakeLink deletes and returns a link of a kind that has not expired at now,
-	// or returns fault.NotFound. If several transactions try, it succeeds for
-	// one.
+	// TakeLink deletes and returns a link of a kind that has not expired at now, or returns fault.NotFound. If
+	// several transactions try, it succeeds for one.
 	TakeLink(kind LinkKind, hash []byte, now time.Time) (Link, error)
 
 	InsertLink(l Link) error
@@ -132,16 +123,13 @@ type Tx interface {
 	// RenewLogin gives a log-in that has not ended at now another hash, more
 	// methods and a new confirmation time. It returns fault.NotFound.
 	RenewLogin(hash []byte, l Login, now time.Time) error
-	// EndLogins ends all log-ins of a user except the one with a hash, which may
-	// be nil, and returns how many.
+	// EndLogins ends all log-ins of a user except the one with a hash, which may be nil, and returns how many.
 	EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, error)
-	// EndLoginSince ends the log-ins of a user that began at a time, and returns how
-	// many.
+	// EndLoginSince ends the log-ins of a user that began at a time, and returns how many.
 	EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error)
 	// TouchLogin sets the time of last use, unless a later one is stored.
 	TouchLogin(hash []byte, seen time.Time) error
-	// EndLogin ends a log-in now, unless it has already ended. An unknown log-in
-	// is no error.
+	// EndLogin ends a log-in now, unless it has already ended. An unknown log-in is no error.
 	EndLogin(hash []byte, now time.Time) error
 
 	// SetEntered sets the tenant that a log-in looks into, until a time; nil for

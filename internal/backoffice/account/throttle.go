@@ -9,9 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits on guessing. A browser that has signed in before has its own bucket, so nobody
-// else can lock it out. All other browsers share a bucket for each account, one for
-// each network, and the checks of the instance.
+// Limits on guessing. A browser that has signed in before has its own bucket, so nobody else can lock it out. All
+// other browsers share a bucket for each account, one for each network, and the checks of the instance.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
@@ -25,8 +24,7 @@ const (
 	linkWindow    = 15 * time.Minute
 )
 
-// ThrottleError refuses an attempt that comes too early. It does not reveal
-// whether the user exists.
+// ThrottleError refuses an attempt that comes too early. It does not reveal whether the user exists.
 type ThrottleError struct {
 	Wait time.Duration // until the next attempt
 }
@@ -39,10 +37,9 @@ func (e *ThrottleError) Unwrap() error { return errTooMany }
 
 var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 
-// attempt counts a failed log-in by password before the password is checked, so that
-// simultaneous attempts count too. It returns the bucket, which is cleared after a
-// success, and the party for which the password is checked. If there were too many
-// failures, it returns a *ThrottleError and changes nothing.
+// attempt counts a failed log-in by password before the password is checked, so that simultaneous attempts count too.
+// It returns the bucket, which is cleared after a success, and the party for which the password is checked. If there
+// were too many failures, it returns a *ThrottleError and changes nothing.
 func (s *Service) attempt(
 	ctx context.Context, email string, user User, b Browser,
 ) (bucket []byte, by party, err error) {
@@ -59,9 +56,8 @@ func (s *Service) attempt(
 	})
 }
 
-// count counts a failure in a bucket before the check is made, and runs take in the
-// same transaction. It returns take's error. If the bucket has to wait, it counts
-// nothing and returns a *ThrottleError.
+// count counts a failure in a bucket before the check is made, and runs take in the same transaction. It returns
+// take's error. If the bucket has to wait, it counts nothing and returns a *ThrottleError.
 func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now time.Time) error) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
@@ -81,9 +77,8 @@ func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now
 	})
 }
 
-// attemptPasskey is attempt for a passkey. It uses up the challenge, so each
-// challenge allows one try. Passkeys cannot be guessed, so only their own
-// failures count.
+// attemptPasskey is attempt for a passkey. It uses up the challenge, so each challenge allows one try. Passkeys
+// cannot be guessed, so only their own failures count.
 func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browser) (bucket []byte, err error) {
 	bucket = s.sealer.MAC("passkey " + string(used.key.CredentialID))
 	if own := s.ownBucket(used.key.UserID, b); own != nil {
@@ -97,10 +92,9 @@ func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browse
 	})
 }
 
-// attemptLink counts a use of a link that creates or changes a user, before anything is
-// looked up. If there were too many uses, it returns a *ThrottleError. Otherwise it
-// returns the party in whose turn the password is hashed: the link's tenant, or
-// strangers if the link has none.
+// attemptLink counts a use of a link that creates or changes a user, before anything is looked up. If there were too
+// many uses, it returns a *ThrottleError. Otherwise it returns the party in whose turn the password is hashed: the
+// link's tenant, or strangers if the link has none.
 func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	by := strangers
 	if link.TenantID != nil {
@@ -116,9 +110,8 @@ func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	})
 }
 
-// ownBucket returns the bucket of a browser in which the user has signed in
-// before, or nil. It depends on the decoded bytes of the cookie, so that
-// different spellings do not get different buckets.
+// ownBucket returns the bucket of a browser in which the user has signed in before, or nil. It depends on the decoded
+// bytes of the cookie, so that different spellings do not get different buckets.
 func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
 	if !s.knownDevice(b.Device, userID) {
 		return nil
@@ -126,9 +119,8 @@ func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
 	return s.sealer.MAC("device " + string(decode(b.Device)))
 }
 
-// tooEarly returns a *ThrottleError if a bucket has to wait. A bucket without a delay
-// never has to wait, even if its Until is slightly after now, which another request or
-// the clock of another replica can cause.
+// tooEarly returns a *ThrottleError if a bucket has to wait. A bucket without a delay never has to wait, even if its
+// Until is slightly after now, which another request or the clock of another replica can cause.
 func tooEarly(t Throttle, now time.Time) error {
 	if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
 		return &ThrottleError{wait}

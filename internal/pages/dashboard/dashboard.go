@@ -37,10 +37,11 @@ type Config struct {
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
-	Sections func(guide, mark string) [][3]string  // see reference.Sections
-	Health   func(context.Context) (Health, error) // see Health
-	// Closed is doctor.Closing.
-	Closed  func(ctx context.Context, of tenant.Tenant, livemode bool) (ways []session.Way, why string, err error)
+	Sections func(guide, mark string) [][3]string                 // see reference.Sections
+	Health   func(context.Context) (Health, error)                // see Health
+	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
+	// Ways is doctor.Ways.
+	Ways    func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, error)
 	HTTPS   bool                      // all public addresses are https
 	Refuses func(address string) bool // see webhook.Client
 	APIURL  string                    // public base of the API, without a trailing slash

@@ -105,10 +105,11 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 		return nil, err
 	}
 	guide, _, _ := strings.Cut(at[0], "#")
-	sections, texts := p.cfg.Sections(guide, "##"), []string{}
+	sections, texts, spelling := p.cfg.Sections(guide, "##"), []string{}, [][]string{}
 	german := p.cfg.Sections(strings.TrimSuffix(guide, ".de")+".de", "##")
 	for i, s := range p.cfg.Sections(strings.TrimSuffix(guide, ".de"), "##") {
 		texts = append(texts, strings.ToLower(strings.Join(append(s[:], german[i][:]...), " ")))
+		spelling = append(spelling, inWord.FindAllString(texts[i], -1))
 	}
 	scores := make([]float64, len(sections))
 	for _, word := range words {
@@ -117,9 +118,8 @@ func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits 
 		}
 		marks, having := p.replies.shown(word, at), []int{}
 		for i, s := range sections {
-			_, told := names(word, texts[i], "")
 			shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(guide+"#"+s[1]+s[2], mark) })
-			if shown || told {
+			if shown || spelt(spelling[i], word) {
 				having = append(having, i)
 			}
 		}

@@ -172,10 +172,15 @@ func names(text, title, words string) (named, exact bool) {
 	named, exact = true, true
 	for typed := range strings.FieldsSeq(text) {
 		named = named && slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) })
-		exact = exact && slices.ContainsFunc(all, func(word string) bool {
-			ending, found := strings.CutPrefix(word, typed)
-			return found && slices.Contains(plurals, ending)
-		})
+		exact = exact && spelt(all, typed)
 	}
 	return named || strings.Contains(title, text), exact
+}
+
+// spelt reports whether a word is one of others, or is so but for the ending of a plural.
+func spelt(others []string, word string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		ending, found := strings.CutPrefix(other, word)
+		return found && slices.Contains(plurals, ending)
+	})
 }

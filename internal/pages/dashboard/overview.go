@@ -164,7 +164,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		v.Stale = &o.AsOf
 	}
 	if !r.Tenant.Disabled { // then the frame says so
-		_, v.Closed, err = p.cfg.Closed(r.Ctx(), r.Tenant, true)
+		v.Closed, err = p.cfg.Closed(r.Ctx(), r.Tenant)
 	}
 	if _, err = r.Unread("ways", err); err != nil {
 		return err

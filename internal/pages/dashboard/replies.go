@@ -163,8 +163,10 @@ func (v storyView) real() storyView {
 	if v.Forced || v.Camera == insight.CameraForced {
 		v.Test, v.Camera = false, insight.CameraBelow
 		if v.Offered && v.Document == "" {
-			v.Document = map[bool]insight.DocumentEnd{true: insight.DocumentDeclined,
-				false: insight.DocumentUnproved}[v.Way == ""]
+			v.Document = insight.DocumentUnproved
+			if v.Way == "" {
+				v.Document = insight.DocumentDeclined
+			}
 		}
 	}
 	return v
@@ -251,8 +253,10 @@ var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.Docume
 // replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
 	switch {
+	case v.Status == session.StatusPassed && v.untold:
+		return "untold"
 	case v.Status == session.StatusPassed:
-		return map[bool]string{true: "untold", false: "passed"}[v.untold]
+		return "passed"
 	case v.Refused == "under_age" && (v.disabled || v.Status != session.StatusPending): // invites to no other check
 		return v.Refused
 	case v.disabled:

@@ -239,7 +239,7 @@ func (p *Pages) offersOf(r *desk.Request, t tenant.Tenant, target int, livemode 
 	if t.DocumentOnly {
 		camera = page.Say("session.offers_no_camera")
 	}
-	ways, _, err := p.cfg.Closed(r.Ctx(), t, livemode)
+	ways, err := p.cfg.Ways(r.Ctx(), t, livemode)
 	by := append(ways, "no_document")[0]
 	if len(ways) > 1 {
 		by = "document"

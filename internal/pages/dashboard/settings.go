@@ -240,7 +240,7 @@ func (p *Pages) showSettings(
 		Least: rule.Least, Margins: marginViews(t, rule),
 		Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
 	}
-	if _, v.Closed, err = p.cfg.Closed(r.Ctx(), t, true); err != nil {
+	if v.Closed, err = p.cfg.Closed(r.Ctx(), t); err != nil {
 		return err
 	}
 	if look.LogoHash != "" {
