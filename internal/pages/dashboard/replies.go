@@ -253,9 +253,10 @@ var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.Docume
 // replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
 	switch {
-	case v.Status == session.StatusPassed && v.untold:
-		return "untold"
 	case v.Status == session.StatusPassed:
+		if v.untold {
+			return "untold"
+		}
 		return "passed"
 	case v.Refused == "under_age" && (v.disabled || v.Status != session.StatusPending): // invites to no other check
 		return v.Refused
