@@ -44,7 +44,8 @@ test("every screen", { timeout: 3 * limit }, async (t) => {
       for (const [size, colorScheme] of long ? looks : [looks[i % 2]]) {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme });
-        await isAccessible(page);
+        // The open list covers text of the page, whose colours axe measures in other rows.
+        await isAccessible(page, undefined, undefined, name === "languages" ? ".languages" : undefined);
         await fitsWidth(page);
       }
       await page.setViewportSize(enlarged);

@@ -16,12 +16,12 @@ const colours = { type: "rule", values: ["color-contrast", "link-in-text-block"]
  */
 export const rulesOf = (colorScheme) => (colorScheme === "dark" ? colours : standard);
 
-/** Fails if axe finds something on a page, or could not decide. where is said in the failure. */
-export async function isAccessible(page, where, rules = standard) {
+/** Fails if axe finds something on a page, or within a part of it, or could not decide. where is said in the failure. */
+export async function isAccessible(page, where, rules = standard, within = "html") {
   await page.waitForLoadState("domcontentloaded");
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
   const options = { runOnly: rules, resultTypes: ["violations", "incomplete"] };
-  const { violations, incomplete } = await page.evaluate((how) => axe.run(how), options);
+  const { violations, incomplete } = await page.evaluate(([within, how]) => axe.run(within, how), [within, options]);
   // What axe could not measure is not passed over either.
   const found = [...violations, ...incomplete].flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
   assert.deepEqual(found, [], where);
