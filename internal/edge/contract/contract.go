@@ -78,7 +78,8 @@ func New(doc *openapi3.T) (*Contract, error) {
 			if err != nil {
 				return nil, fmt.Errorf("contract: %s %s: %w", method, path, err)
 			}
-			c.operations[route{method, echoPath(path)}] = prepared
+			at := strings.NewReplacer("{", ":", "}", "").Replace(path) // as echo writes it: {id} becomes :id
+			c.operations[route{method, at}] = prepared
 		}
 	}
 	return c, nil
@@ -103,11 +104,6 @@ func newOperation(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operati
 	}
 	prepared.body = media.Schema.Value
 	return prepared, nil
-}
-
-// echoPath writes an OpenAPI path template as echo does: {id} becomes :id.
-func echoPath(path string) string {
-	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
 // CheckRoutes reports every route under Prefix that is not in the contract, and

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,16 +47,11 @@ func checkContentType(values []string) string {
 	}
 	_, parameters, err := mime.ParseMediaType(values[0])
 	charset, given := parameters["charset"]
-	if err != nil || given && !isUTF8(charset) {
+	names := []string{"utf-8", "utf8"} // common clients send the alias (WHATWG Encoding Standard, 4.2)
+	if err != nil || given && !slices.Contains(names, strings.ToLower(charset)) {
 		return "json_invalid"
 	}
 	return ""
-}
-
-// isUTF8 reports whether a charset is UTF-8. Common clients send the alias utf8 (WHATWG
-// Encoding Standard, 4.2).
-func isUTF8(charset string) bool {
-	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
 }
 
 // decodeJSON decodes exactly one JSON value as strictjson does, with numbers in

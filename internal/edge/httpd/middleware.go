@@ -234,7 +234,10 @@ func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 				_ = conn.SetReadDeadline(time.Now().Add(readTimeout))
 			}
 			if !body.ended {
-				closeSlowly(w)
+				// net/http is to send the answer, half-close the connection and wait for half a second before it
+				// closes it. It always does so, unless the client has asked for the connection to be closed. The
+				// only way to ask net/http for it is a MaxBytesReader that has reached its limit.
+				_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 			}
 		})
 		return next(c)
@@ -252,14 +255,6 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.ended = b.ended || err == io.EOF
 	return n, err
-}
-
-// closeSlowly makes net/http send the answer, half-close the connection and wait for
-// half a second before it closes it. net/http always does so, unless the client has
-// asked for the connection to be closed. The only way to ask net/http for it is a
-// MaxBytesReader that has reached its limit.
-func closeSlowly(w http.ResponseWriter) {
-	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 }
 
 // deadline bounds the whole request. Each transaction has its own deadline, but

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -60,6 +61,10 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 		case *extast.Table:
 			labelCells(n, data)
 			if n.FirstChild().ChildCount() >= minWide { // nobody searches for its figures
+				return ast.WalkSkipChildren, nil
+			}
+		case *extast.TableCell:
+			if title, _ := n.AttributeString("data-title"); slices.Contains(unsearched, fmt.Sprintf("%s", title)) {
 				return ast.WalkSkipChildren, nil
 			}
 		case *ast.Link:
@@ -182,11 +187,7 @@ func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 	}
 	b.groups++
 	group := samples{Name: fmt.Sprintf("samples-%d", b.groups)}
-	for next := n; next != nil; next = next.NextSibling() {
-		block, ok := next.(*ast.FencedCodeBlock)
-		if !ok {
-			break
-		}
+	for block, ok := n.(*ast.FencedCodeBlock); ok; block, ok = block.NextSibling().(*ast.FencedCodeBlock) {
 		code := strings.TrimSuffix(string(block.Lines().Value(source)), "\n")
 		group.Languages = append(group.Languages, sample{languageOf(string(block.Language(source))), code})
 	}

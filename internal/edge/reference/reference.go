@@ -293,9 +293,8 @@ func readReference(baseURL string) (*view, error) {
 		v.Topics = append(v.Topics, link{Title: s.Title, URL: referencePath + "#" + s.ID})
 	}
 	v.sections = append(v.sections, topics...)
-	layout, err := texttemplate.New("reference.md").Funcs(texttemplate.FuncMap{
-		"oneLine": oneLine,
-	}).ParseFS(templates.Reference(), "reference.md")
+	layout, err := texttemplate.New("reference.md").Funcs(texttemplate.FuncMap{"oneLine": oneLine}).
+		ParseFS(templates.Reference(), "reference.md")
 	if err != nil {
 		return nil, err
 	}

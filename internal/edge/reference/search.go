@@ -15,16 +15,18 @@ import (
 // entry is what the search can find: a section of a page, or a field of an operation.
 type entry struct {
 	Title string `json:"title"`
-	Page  string `json:"page"`
-	URL   string `json:"url"` // which the script completes if it ends with #, from the title
+	Page  string `json:"page,omitempty"` // if it is not that of the entry before, and so the path in URL
+	URL   string `json:"url,omitempty"`  // which the script completes if it lacks an anchor, from the title
 	Text  string `json:"text"`
 	Name  bool   `json:"name,omitempty"` // of a field or an error
 	Lang  string `json:"lang,omitempty"` // of a translation, which has no Text
 }
 
-// unsearched are the titles of sections for readers of their page alone.
+// unsearched are the titles of sections of which the search knows no more than these titles, and at the end those of
+// columns in whose rows other cells are searched.
 var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
-	"The shop's description", "How it behaves", "From 0.2.0"}
+	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language",
+	"Do", "What to set", "Default"}
 
 // newIndex returns what the script of the search reads, and its address with its hash. Of equal matches the script
 // shows sections before names, and those of a guide before those of the reference. The changelog is left out: it says
@@ -38,12 +40,12 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 		for _, s := range v.sections {
 			e := entry{s.Title, v.Title, v.Path + "#" + strings.TrimSuffix(s.ID, anchor(s.Title)), oneLine(s.Text),
 				v.Path == Path+"/"+errorGuide && s.Level == 3, v.Lang}
-			if e.Lang != "" {
+			if e.Lang != "" || slices.Contains(unsearched, s.Title) {
 				e.Text = ""
 			}
 			if e.Name || e.Lang != "" {
 				names = append(names, e)
-			} else if !slices.Contains(unsearched, s.Title) {
+			} else {
 				sections = append(sections, e)
 			}
 		}
@@ -51,7 +53,15 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 			names = append(names, o.fieldEntries(v.Path)...)
 		}
 	}
-	index, err := json.Marshal(append(sections, names...))
+	all := slices.Concat(sections, names)
+	for i := len(all) - 1; i > 0; i-- {
+		before, _, _ := strings.Cut(all[i-1].URL, "#")
+		all[i].URL = strings.TrimPrefix(all[i].URL, before+"#")
+		if all[i].Page == all[i-1].Page {
+			all[i].Page = ""
+		}
+	}
+	index, err := json.Marshal(all)
 	if err != nil {
 		return "", nil, fmt.Errorf("reference: %w", err)
 	}

@@ -48,9 +48,18 @@ export const synonyms = {
   wein: "wine", zertifikat: "certificate", österreich: "austria",
 };
 
-/** The entries of the index, whose addresses lack what their titles say. @param {Entry[]} index */
-export const entriesOf = (index) => index.map((entry) => ({ ...entry, url: entry.url.endsWith("#")
-  ? entry.url + entry.title.replace(/^(\d{3}): .*$/, "$1").toLowerCase().replaceAll(" ", "-").replace(/[^\p{L}\p{N}_-]/gu, "") : entry.url }));
+/**
+ * The entries of the index, which lack the page and the path of the entry before, and in their address what the title says.
+ * @param {(Partial<Entry> & { title: string, text: string })[]} index @returns {Entry[]}
+ */
+export function entriesOf(index) {
+  let [last, path] = ["", ""];
+  return index.map(({ page = last, url = "", ...entry }) => {
+    const [anchor, own = path] = url.split("#").reverse();
+    [last, path] = [page, own];
+    return { ...entry, page, url: `${path}#${anchor || entry.title.replace(/^(\d{3}): .*$/, "$1").toLowerCase().replaceAll(" ", "-").replace(/[^\p{L}\p{N}_-]/gu, "")}` };
+  });
+}
 
 /**
  * The entries with those of a translation first, and its texts, which the index lacks, from its page in Markdown.

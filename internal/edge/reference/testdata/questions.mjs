@@ -22,6 +22,7 @@ const found = {
   "webhook timeout": "/docs/verify-webhook#what-else-to-do",
   "create a session": "/docs/reference#createSession",
   tobacco: "/docs/laws#what-counts-where",
+  AgegateBackupOld: "/docs/trouble#alerts",
   is_adult: "/docs/test-outcomes#the-names-of-an-outcome",
   ROUTED_TO_FALLBACK: "/docs/test-outcomes#the-names-of-an-outcome",
   "status_at nosuchwordanywhere": "/docs/reference#getSessionStatus-200",
@@ -275,8 +276,8 @@ const answers = {
   BankID: "/docs/laws#which-proofs-the-gateway-reads",
   "order number search": "/docs/integrate#find-the-session-of-an-order",
   "restore backup": "/docs/back-up#backup",
-  "add a language": "/docs/configure#add-a-language",
-  "new language": "/docs/configure#add-a-language",
+  "add a language": "/docs/configure#add-a-new-language",
+  "new language": "/docs/configure#add-a-new-language",
   // More words than a search takes:
   "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 };
