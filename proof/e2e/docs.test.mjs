@@ -11,7 +11,7 @@ import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
   "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/frameworks", "/docs/door", "/docs/wordpress", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live", "/docs/laws",
-  "/docs/privacy", "/docs/errors", "/docs/document", "/docs/support", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/one-shop", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/tenants", "/docs/staff", "/docs/issuers", "/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble", "/docs/compatibility", "/docs/changelog",
+  "/docs/privacy", "/docs/errors", "/docs/document", "/docs/support", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/one-shop", "/docs/compose", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/tenants", "/docs/staff", "/docs/issuers", "/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble", "/docs/compatibility", "/docs/changelog",
 ];
 /** Pages that the navigation does not list: two that do not exist, and one in German. */
 const unlisted = ["/nope", "/docs/webhooks", "/docs/support.de"];

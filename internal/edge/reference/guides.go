@@ -49,6 +49,7 @@ var groups = []struct {
 	{"Operate", []guide{
 		{"operations", "docs/operations.md", "Install, configure, back up and watch a gateway of your own."},
 		{"one-shop", "docs/operations/one-shop.md", "From a bare Debian to live checks, command by command."},
+		{"compose", "docs/operations/compose.md", "From a server with Docker to live checks, command by command."},
 		{"install", "docs/operations/install.md", "A Debian package, an image, Compose or Kubernetes."},
 		{"configure", "docs/operations/configure.md", "Every variable, and how the gateway ends."},
 		{"certificates", "docs/operations/certificates.md", "Behind a proxy, or with certificates that the gateway orders."},

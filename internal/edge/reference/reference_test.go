@@ -32,7 +32,7 @@ var pages = []string{
 	"/docs/verify-webhook", "/docs/door", "/docs/wordpress",
 	"/docs/errors", "/docs/test-outcomes", "/docs/localhost", "/docs/certify", "/docs/staging", "/docs/go-live",
 	"/docs/laws", "/docs/expect", "/docs/document", "/docs/support", "/docs/privacy", "/docs/evidence", "/docs/operations",
-	"/docs/one-shop", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/tenants", "/docs/staff",
+	"/docs/one-shop", "/docs/compose", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/tenants", "/docs/staff",
 	"/docs/issuers",
 	"/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble",
 	"/docs/compatibility", "/docs/changelog",

@@ -25,8 +25,8 @@ type entry struct {
 // unsearched are the titles of sections of which the search knows no more than these titles, and at the end those of
 // columns in whose rows other cells are searched.
 var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
-	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language",
-	"Do", "What to set", "Default"}
+	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language", "The signature",
+	"Traces in detail", "Rules for registration certificates", "Do", "What to set", "Default", "What stays with you"}
 
 // newIndex returns what the script of the search reads, and its address with its hash. Of equal matches the script
 // shows sections before names, and those of a guide before those of the reference. The changelog is left out: it says

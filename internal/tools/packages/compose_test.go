@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,5 +69,45 @@ func TestCompose(t *testing.T) {
 		*url != "postgres://agegate:word@database/agegate?sslmode=disable" ||
 		*database.Environment["POSTGRES_USER"] != "agegate" {
 		t.Errorf("the gateway connects to %v", url)
+	}
+}
+
+// TestComposePage: the file .env that docs/operations/compose.md makes, and with it both files of Compose, give a
+// gateway that serves https itself. Ports of the host lead to its listeners.
+func TestComposePage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/operations/compose.md")
+	made := regexp.MustCompile("(?s)cat >.env <<END\n.*?\nEND\n").Find(page)
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "compose.yaml"), filepath.Join(dir, "tls.yaml")}
+	cmd := exec.Command("sh", "-euc", string(made))
+	cmd.Dir = dir
+	output(t, cmd)
+	for _, path := range paths {
+		output(t, exec.Command("cp", "../../../deploy/"+filepath.Base(path), path))
+	}
+	options, optionsErr := cli.NewProjectOptions(paths, cli.WithWorkingDirectory(dir), cli.WithEnvFiles(), cli.WithDotEnv)
+	if err != nil || optionsErr != nil {
+		t.Fatal(err, optionsErr)
+	}
+	project, err := options.LoadProject(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := project.Services["agegate"]
+	operations := documented(t)
+	for name, value := range gateway.Environment {
+		own := name != "POSTGRES_PASSWORD" && name != "COMPOSE_FILE" && name != "AGEGATE_VERSION"
+		if own && !strings.Contains(operations, "| `"+name+"` |") || value == nil || *value == "" {
+			t.Errorf("%s is no setting, or empty", name)
+		}
+	}
+	listeners := map[string]uint32{}
+	for _, port := range gateway.Ports {
+		listeners[port.Published] = port.Target
+	}
+	if key := *gateway.Environment["AGEGATE_SECRET_KEY"]; len(key) != 44 || len(listeners) != 2 ||
+		*gateway.Environment["AGEGATE_LISTEN"] != fmt.Sprintf(":%d", listeners["443"]) ||
+		*gateway.Environment["AGEGATE_HTTP_LISTEN"] != fmt.Sprintf(":%d", listeners["80"]) {
+		t.Errorf("the ports are %v, a key has %d characters", listeners, len(key))
 	}
 }
