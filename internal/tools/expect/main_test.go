@@ -78,6 +78,19 @@ func TestTables(t *testing.T) {
 		"| Blue, men | 14.3 (2.6–51.3) of 7 (too few to say) | n < 5 |") {
 		t.Error(text)
 	}
+	f := sample()
+	for _, group := range []string{"Grey", "Pink", "Red", "White"} { // all as far off, so in this order after Blue
+		adults := f.Collections[0].Cells[1]
+		adults.Sex, adults.Group = "male", group
+		f.Collections[0].Cells = append(f.Collections[0].Cells, adults)
+	}
+	minors := f.Collections[0].Cells[0]
+	minors.Sex, minors.Group, minors.Count = "male", "White", 20 // of whom more pass
+	f.Collections[0].Cells = append(f.Collections[0].Cells, minors)
+	if text := string(strangers(f)); strings.Contains(text, "Red") || !strings.Contains(text, "White, men") ||
+		strings.Count(text, "\n") != 7 {
+		t.Error(text)
+	}
 	for _, want := range []string{
 		"| 13 to 17 | 25.0 (14.2–40.2) | 40 |\n| 18 to 24 | 0.0 (0.0–100.0) | 0 |",
 		"| all | no | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) |\n" +

@@ -29,10 +29,6 @@ type place struct{ file, pattern string }
 var repeated = [][]place{
 	{{camera, `\| \*\*as it is\*\* \|.*→ (\S+) \((\S+)–(\S+)\) \|.*→ (\S+) \((\S+)–(\S+)\) \|`},
 		{"README.md", `\| 13- to 17-year-olds \| (\S+) % \((\S+)–(\S+)\) \| (\S+) % \((\S+)–(\S+)\) \|`}},
-	{{camera, `\| \*\*make-up\*\* \|.*→ (\S+) \(.*\) \|.*→ (\S+) \(.*\) \|`},
-		{"README.md", `\| … with make-up drawn on \| (\S+) % \| (\S+) % \|`}},
-	{{camera, `\n\| glasses \|.*→ (\S+) \(.*\) \|.*→ (\S+) \(.*\) \| \d`},
-		{"README.md", `\| … with glasses drawn on \| (\S+) % \| (\S+) % \|`}},
 	{{camera, `\n\| glasses, beard and wrinkles, all drawn on \|.*→ (\S+) \(.*\) \|.*→ (\S+) \(.*\) \|`},
 		{"README.md", `\| … with glasses, wrinkles and a beard drawn on \| (\S+) % \| (\S+) % \|`}},
 	{{byGroup, `UTKFace, 25–35: (\S+) \((\S+)–(\S+)\)`},

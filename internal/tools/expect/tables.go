@@ -65,13 +65,24 @@ func generated(f measured.Fairness, byAge *curve.Curve) []byte {
 	return []byte(b.String())
 }
 
-// strangers returns the table of the README: each group and sex of the collection of which
-// the training had the least.
+// leastPassing is the number of groups in the table of the README whose adults pass least.
+const leastPassing = 3
+
+// strangers returns the table of the README, of the collection of which the training had the least: everybody, each
+// sex, the groups whose adults pass least, and each group of which more minors pass than of everybody.
 func strangers(f measured.Fairness) []byte {
 	var b strings.Builder
 	c := f.Collections[0]
 	fmt.Fprintf(&b, "| %s | 25 to 35 pass, %% (95 %%) | 13 to 17 pass, %% (95 %%) |\n|---|---|---|\n", c.Name)
+	everybody, _ := cell(c, minors, "", "")
+	groups := 0
 	for _, l := range lines(c) {
+		if l.group != "" {
+			of, ok := cell(c, minors, l.sex, l.group)
+			if groups++; groups > leastPassing && (!ok || pass(of).Share <= pass(everybody).Share) {
+				continue
+			}
+		}
 		fmt.Fprintf(&b, "| %s |", l.name())
 		for _, ages := range []band{adults, minors} {
 			of, ok := cell(c, ages, l.sex, l.group)
