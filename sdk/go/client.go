@@ -54,7 +54,7 @@ type Error struct {
 	Detail     string      // what went wrong, for people
 	Code       string      // for programs, where the answer has one
 	Violations []Violation // of a request that is refused with 422
-	RequestID  string      // names the request in the gateway's log
+	RequestID  string      // names the request in the gateway's log and on the dashboard's page "Rejected requests"
 	RetryAfter time.Duration
 }
 

@@ -60,6 +60,10 @@ class Test(unittest.TestCase):
             self.assertEqual(got, v["want"], v["name"])
         self.assertRaises(ValueError, verify_redirect, "", "", None)
         self.assertRaises(ValueError, verify_webhook, {}, b"", None)
+        v = next(v for v in VECTORS["webhooks"] if v["want"] == "accepted")
+        for parsed in (json.loads(v["body"]), v["body"], None):
+            with self.assertRaisesRegex(TypeError, "pass the raw body"):
+                verify_webhook(v["headers"], parsed, v["secret"])
 
     def answering(self, status, body, headers=None):
         sent = []

@@ -32,6 +32,10 @@ test("known answers", async () => {
   }
   await assert.rejects(verifyRedirect("", "", undefined), TypeError);
   await assert.rejects(verifyWebhook({}, "", undefined), TypeError);
+  const { headers, body, secret } = vectors.webhooks.find((v) => v.want === "accepted");
+  for (const parsed of [JSON.parse(body), new TextEncoder().encode(body), Buffer.from(body), null, undefined]) {
+    await assert.rejects(verifyWebhook(headers, parsed, secret), { name: "TypeError", message: /Pass the raw body/ });
+  }
 });
 
 const answering = (status, body, headers = {}) => {

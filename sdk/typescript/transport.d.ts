@@ -10,7 +10,7 @@ export declare class AgegateError extends Error {
   code: string | undefined;
   /** Of a request that is refused with 422. */
   violations: Violation[];
-  /** Names the request in the gateway's log. */
+  /** Names the request in the gateway's log and on the dashboard's page "Rejected requests". */
   requestId: string;
   /** Seconds to wait before trying again, or 0. */
   retryAfter: number;

@@ -2,7 +2,7 @@
 
 /**
  * The event of a webhook, or null when the delivery does not verify. An empty or damaged secret is a
- * TypeError: under it, anybody could sign.
+ * TypeError: under it, anybody could sign. So is a body that is no text, such as parsed JSON.
  *
  * @param {Headers | Record<string, string | string[] | undefined>} headers lower-case names, if not Headers
  * @param {string} rawBody the text as received
@@ -12,6 +12,9 @@
 export async function verifyWebhook(headers, rawBody, secret) {
   if (!/^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)) { // 32 bytes
     throw new TypeError("The webhook secret must be whsec_ and 32 bytes in base64.");
+  }
+  if (typeof rawBody !== "string") {
+    throw new TypeError("Pass the raw body as text, as it was received, not parsed JSON: it cannot be verified.");
   }
   const header = (/** @type {string} */ name) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
   const id = header("webhook-id");

@@ -11,7 +11,7 @@ final class AgegateException extends \RuntimeException
      * @param string $detail what went wrong, for people
      * @param ?string $errorCode the same for programs, where the answer has one
      * @param list<array{type: string, loc: list<string|int>, msg: string}> $violations of a request refused with 422
-     * @param string $requestId names the request in the gateway's log
+     * @param string $requestId names the request in the gateway's log and on the dashboard's page "Rejected requests"
      * @param int $retryAfter in seconds, or 0
      */
     public function __construct(

@@ -16,7 +16,8 @@ class AgegateError(Exception):
     """A refusal by the gateway. Its text is the status and the detail.
 
     detail says what went wrong, for people; code is for programs, where the answer has one; violations
-    are those of a request that is refused with 422; request_id names the request in the gateway's log;
+    are those of a request that is refused with 422; request_id names the request in the
+    gateway's log and on the dashboard's page "Rejected requests";
     retry_after is in seconds, or 0.
     """
 

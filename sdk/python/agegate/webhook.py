@@ -17,10 +17,12 @@ def verify_webhook(headers: Mapping[str, str], raw_body: bytes, secret: str) -> 
     """The event of a webhook, or None when the delivery does not verify.
 
     raw_body is the body as received, secret is whsec_... An empty or damaged secret is a ValueError:
-    under it, anybody could sign.
+    under it, anybody could sign. A body that is not bytes, such as parsed JSON, is a TypeError.
     """
     if not re.fullmatch("whsec_[A-Za-z0-9+/]{43}=", secret or ""):  # 32 bytes
         raise ValueError("the webhook secret must be whsec_ and 32 bytes in base64")
+    if not isinstance(raw_body, (bytes, bytearray)):
+        raise TypeError("pass the raw body as bytes, as it was received, not parsed JSON: it cannot be verified")
     given = {name.lower(): value for name, value in headers.items()}
     event_id, timestamp = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
     if not re.fullmatch("[0-9]{1,15}", timestamp) or abs(time.time() - int(timestamp)) > 300:
