@@ -67,7 +67,7 @@ const shown = (page, name) => page.locator(`[data-app]:has([data-testid="app-${n
 const buttons = (page) => page.locator('#wallet .button:not(.quiet, [data-testid="sample-wallet"]):visible')
   .evaluateAll((all) => all.map((b) => `${b.classList.contains("primary") ? "*" : ""}${b.textContent}`));
 const opensEU = "Open the EU’s age verification app";
-const opensAny = "Open a wallet app with your documents";
+const opensAny = "Open a wallet app with EU or ISO 18013‑5 documents";
 
 test("on a phone two ways are in view, each says what it opens, and the rest is folded", async () => {
   for (const asks of [false, true]) {

@@ -33,10 +33,11 @@ type goldenScreen struct {
 
 // goldenScreens are the pages in each of their variants, by golden file.
 func goldenScreens() map[string]goldenScreen {
-	live := layout{Path: "/v/TOKEN"}
-	test := layout{Path: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
-	form := func(action string) layout { return layout{Path: live.Path, Form: live.Path + action} }
-	ended := layout{Path: "/v/TOKEN", Test: true}
+	named := look{Shop: "Corner Shop & Söhne"}
+	live := layout{Path: "/v/TOKEN", look: named}
+	test := layout{Path: "/v/TOKEN", look: named, Test: true, Forcible: true, Spoofable: true}
+	form := func(action string) layout { return layout{Path: live.Path, look: named, Form: live.Path + action} }
+	ended := layout{Path: "/v/TOKEN", look: named, Test: true}
 	shop := exit{Merchant: "Corner Shop & Söhne", TargetAge: 18, Leave: "https://shop.example/cart?id=1&x=2"}
 	reviewed := shop
 	reviewed.Review = "https://shop.example/review?a=1&b=2"

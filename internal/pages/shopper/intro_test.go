@@ -46,8 +46,8 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if cameraOnly := strings.Contains(a.body, `class="button scripted"`); cameraOnly != (tt.prefer == "photo") {
 				t.Errorf("a browser without scripts has no use for a document: %t", cameraOnly)
 			}
-			text := map[string]string{"both": "With a wallet app, or a photo",
-				"wallet": "With a wallet app on your phone", "photo": "With a photo of your passport"}[tt.prefer]
+			text := map[string]string{"both": "With a wallet app, such as",
+				"wallet": "With the EU’s age verification app", "photo": "With a photo of your passport"}[tt.prefer]
 			if !strings.Contains(a.body, text) {
 				t.Errorf("the page does not say %q", text)
 			}

@@ -239,23 +239,44 @@ func TestNumbersKeepTheirUnits(t *testing.T) {
 	}
 }
 
-// TestTheOldFrenchCardIsNamedInSight: like a card that can be read, it has rows of letters and <<<. So the first
-// lines name it before somebody photographs it, and in France so do the ways that lead there.
-func TestTheOldFrenchCardIsNamedInSight(t *testing.T) {
+// TestTheOldFrenchCardIsNamedWhereItFits: like a card that can be read, it has rows of letters and <<<. In France the
+// first lines and the ways that lead there name what is read instead; elsewhere it stands among what cannot be read.
+func TestTheOldFrenchCardIsNamedWhereItFits(t *testing.T) {
 	t.Parallel()
 	french := regexp.MustCompile(`(?i)fr[ae]n[cçzs]|フランス|法国|الفرنسية`)
 	f := newFixture(t, tenant.Tenant{}, nil)
 	for _, l := range f.pages.pages.Languages() {
 		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
-		for _, key := range []string{"photo.limits", "photo.lead"} {
-			if text := texts[key].(string); !french.MatchString(text) {
-				t.Errorf("%s: %s does not name the old French card: %q", l.Tag, key, text)
+		for key, want := range map[string]bool{"photo.limits": true, "photo.lead": l.Tag == "fr"} {
+			if text := texts[key].(string); french.MatchString(text) != want {
+				t.Errorf("%s: %s names the old French card: %t: %q", l.Tag, key, !want, text)
 			}
 		}
 	}
 	texts := textsOf(t, templates.Shopper(), "fr.json")
 	for _, key := range []string{"intro.prefer.photo", "intro.prefer.both", "document.about.photo", "photo.lead"} {
 		contains(t, texts[key].(string), "au format carte bancaire")
+	}
+}
+
+// TestAChoiceNamesWhatIsRead: nobody gives the camera up for a document that cannot be read. The texts of the choice
+// name the rows of a document, and the wallets by their standards; apps of a country that are none are not invited.
+func TestAChoiceNamesWhatIsRead(t *testing.T) {
+	t.Parallel()
+	unread := map[string][]string{"da": {"MitID", "Kørekort-appen"}, "sv": {"BankID", "Freja"}, "de": {"AusweisApp"},
+		"nl": {"DigiD"}, "es": {"miDGT", "MiDNI"}, "pt": {"CNH Digital", "gov.br"}, "tr": {"e‑Devlet"}}
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for _, l := range f.pages.pages.Languages() {
+		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
+		for _, key := range []string{"intro.prefer.photo", "intro.prefer.both", "document.about.photo", "photo.lead"} {
+			contains(t, texts[key].(string), "<<<")
+		}
+		for _, key := range []string{"wallet.app.openid4vp", "wallet.open.openid4vp"} {
+			contains(t, texts[key].(string), "ISO\u00a018013‑5")
+		}
+		for _, key := range []string{"intro.prefer.wallet", "document.about.wallet", "wallet.tells"} {
+			contains(t, texts[key].(string), append(unread[l.Tag], "ISO\u00a018013‑5")...)
+		}
 	}
 }
 
