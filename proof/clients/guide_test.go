@@ -35,6 +35,7 @@ func TestGuideShops(t *testing.T) {
 	shops := filepath.Join(visiontest.Root(), "docs/guides/shops")
 	for language, program := range map[string][]string{
 		"ruby": {"ruby", filepath.Join(shops, "shop.rb")},
+		"php":  {"sh", "-c", `exec php -S "localhost:$PORT" "$1"`, "sh", filepath.Join(shops, "shop.php")},
 		"java": {"java", "-cp", "/usr/share/java/gson.jar", filepath.Join(shops, "Shop.java")},
 	} {
 		t.Run(language, func(t *testing.T) {
