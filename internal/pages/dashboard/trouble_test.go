@@ -170,7 +170,7 @@ func TestLiveModeNamesWhatIsOpen(t *testing.T) {
 			}
 			return between(t, body, `data-testid="open">`, "</p>")
 		}
-		if got := open(o.developer, "live"); !strings.Contains(got, "still need 2 steps: <a") ||
+		if got := open(o.developer, "live"); !strings.Contains(got, "2 steps (tests and optional ones not counted): <a") ||
 			!strings.Contains(got, `href="`+o.at("/test")+`"`) {
 			t.Errorf("live mode says %q", got)
 		}
