@@ -222,6 +222,19 @@ func TestFrenchSignsDoNotBreak(t *testing.T) {
 	}
 }
 
+// TestSentencesEndAsTheirScriptDoes: after a Chinese or Japanese sign no Latin full stop or comma follows.
+func TestSentencesEndAsTheirScriptDoes(t *testing.T) {
+	t.Parallel()
+	foreign := regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}）」”][.,;:]`)
+	for _, tag := range []string{"ja", "zh-Hans"} {
+		for key, text := range textsOf(t, templates.Shopper(), tag+".json") {
+			if found := foreign.FindString(fmt.Sprint(text)); found != "" {
+				t.Errorf("%s: %s has %q", tag, key, found)
+			}
+		}
+	}
+}
+
 // TestNumbersKeepTheirUnits: no line ends between a number and its unit. The other words may begin a line.
 func TestNumbersKeepTheirUnits(t *testing.T) {
 	t.Parallel()
@@ -264,7 +277,8 @@ func TestTheOldFrenchCardIsNamedWhereItFits(t *testing.T) {
 func TestAChoiceNamesWhatIsRead(t *testing.T) {
 	t.Parallel()
 	unread := map[string][]string{"da": {"MitID", "Kørekort-appen"}, "sv": {"BankID", "Freja"}, "de": {"AusweisApp"},
-		"nl": {"DigiD"}, "es": {"miDGT", "MiDNI"}, "pt": {"CNH Digital", "gov.br"}, "tr": {"e‑Devlet"}}
+		"nl": {"DigiD"}, "es": {"miDGT", "MiDNI"}, "pt": {"CNH Digital", "gov.br"}, "tr": {"e‑Devlet"},
+		"fr": {"FranceConnect"}, "it": {"SPID"}, "ja": {"マイナ免許証"}, "zh-Hans": {"支付宝"}}
 	f := newFixture(t, tenant.Tenant{}, nil)
 	for _, l := range f.pages.pages.Languages() {
 		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
