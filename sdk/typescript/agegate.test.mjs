@@ -26,14 +26,16 @@ test("known answers", async () => {
     assert.equal(await outcome(v.now, () => verifyRedirect(v.query, v.session, ...v.secrets)), v.want, v.name);
   }
   for (const v of vectors.webhooks) {
-    assert.equal(await outcome(v.now, () => verifyWebhook(v.headers, v.body, v.secret)), v.want, v.name);
+    for (const raw of [v.body, Buffer.from(v.body)]) {
+      assert.equal(await outcome(v.now, () => verifyWebhook(v.headers, raw, v.secret)), v.want, v.name);
+    }
     if (/[^\0-\xff]/.test(JSON.stringify(v.headers))) continue;
     assert.equal(await outcome(v.now, () => verifyWebhook(new Headers(v.headers), v.body, v.secret)), v.want, v.name);
   }
   await assert.rejects(verifyRedirect("", "", undefined), TypeError);
   await assert.rejects(verifyWebhook({}, "", undefined), TypeError);
   const { headers, body, secret } = vectors.webhooks.find((v) => v.want === "accepted");
-  for (const parsed of [JSON.parse(body), new TextEncoder().encode(body), Buffer.from(body), null, undefined]) {
+  for (const parsed of [JSON.parse(body), null, undefined]) {
     await assert.rejects(verifyWebhook(headers, parsed, secret), { name: "TypeError", message: /Pass the raw body/ });
   }
 });
