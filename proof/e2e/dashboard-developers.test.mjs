@@ -147,7 +147,7 @@ test("a delivery fails, is understood, and is sent again", async () => {
 
 test("whatever is pasted is recognized", async () => {
   const { headers, body } = got.at(-1);
-  const search = (text) => page.locator("#menu [data-find]").fill(text).then(() => page.keyboard.press("Enter"));
+  const search = (text) => page.locator("[data-find]").fill(text).then(() => page.keyboard.press("Enter"));
   await open("/test/paste", "paste");
   await search(hostile); // the names of a member and of a key
   await sees(page, "hits");
@@ -156,7 +156,7 @@ test("whatever is pasted is recognized", async () => {
   await sees(page, "nothing");
   await fits("paste-unknown");
   const lines = `${Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n${body}`;
-  await page.locator("#menu [data-find]").evaluate((field, lines) => {
+  await page.locator("[data-find]").evaluate((field, lines) => {
     const clipboardData = new DataTransfer();
     clipboardData.setData("text", lines);
     field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));

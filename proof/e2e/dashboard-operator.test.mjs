@@ -121,12 +121,12 @@ test("the operator's search finds tenants, users and pages, and shows them while
   await page.getByRole("heading", { level: 1, name: /Wein & Mehr/ }).waitFor();
   await page.goto(`${gateway.url}/operator/find`);
   await look("operator-find");
-  await page.locator("#menu [data-find]").fill("ada@gate");
+  await page.locator("[data-find]").fill("ada@gate");
   await page.keyboard.press("Enter");
   await page.waitForURL(/users\?user=/);
   assert.equal(await part(page, "user").count(), 1);
   await page.goto(`${gateway.url}/operator/find`);
-  await page.locator("#menu [data-find]").fill("nobody-has-this-name");
+  await page.locator("[data-find]").fill("nobody-has-this-name");
   await page.keyboard.press("Enter");
   await sees(page, "nothing");
   await look("operator-find-nothing");

@@ -292,7 +292,7 @@ test("the keys / and Ctrl-K lead to one search over both modes, at every width",
   await page.goto(/http\S+/.exec(gateway.command("user", "recover", "ada@shop.example"))[0]);
   await part(page, "passkey").click();
   await part(page, "make-session").first().waitFor();
-  const field = page.locator("#menu [data-find]");
+  const field = page.locator("[data-find]");
   for (const [keys, width] of [["/", 1440], ["Control+k", 1440], ["Control+k", 390]]) {
     await page.setViewportSize({ width, height: 844 });
     await page.goto(page.url());

@@ -87,6 +87,9 @@ export async function look(page, name) {
     await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
     await fitsWidth(page);
     await setsButtons(page);
+    const searches = [".find", ".menu-button"].map((one) => page.locator(one).evaluateAll((all) => all.filter((each) => each.className === "menu-button" || each.checkVisibility()).length));
+    const [found, frames] = await Promise.all(searches);
+    assert.equal(found, frames, `${name}: the frame has one search at ${size.width} px`);
     assert.ok((await page.locator("main .button.primary:visible").count()) <= 1, `${name}: more than one primary action`);
   }
   for (const width of tablets) {

@@ -2,8 +2,8 @@
 // while one types. The text is posted, so that it is in no address.
 import { load, show } from "./live.js";
 
-const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[data-find]"));
-for (const field of fields) {
+const field = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-find]"));
+if (field) {
   const [said, list] = field.form?.querySelector(".found")?.children ?? [];
   let timer = 0;
   const ask = () => {
@@ -41,10 +41,8 @@ for (const field of fields) {
 addEventListener("keydown", (event) => {
   const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
   const command = event.ctrlKey || event.metaKey;
-  if (!fields.length || !(event.key === "/" ? !typing && !command && !event.altKey : event.key === "k" && command)) return;
+  if (!field || !(event.key === "/" ? !typing && !command && !event.altKey : event.key === "k" && command)) return;
   event.preventDefault();
-  const field = [...fields].find((each) => each.checkVisibility()) ?? fields[0];
-  if (!field.checkVisibility()) document.getElementById("menu")?.showPopover();
   field.focus();
   field.select();
 });
