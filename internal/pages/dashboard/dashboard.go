@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -65,6 +66,7 @@ type Pages struct {
 	*desk.Desk
 	cfg     Config
 	replies replies
+	topics  func() []topic // of support's guide
 }
 
 // New checks every template in every language. It fails if a template is missing or
@@ -75,6 +77,7 @@ func New(cfg Config) (*Pages, error) {
 		return nil, err
 	}
 	p := &Pages{cfg: cfg, replies: replies}
+	p.topics = sync.OnceValue(p.readTopics)
 	return p, p.serve(p.features())
 }
 

@@ -1,6 +1,5 @@
-// Package dashboard serves a merchant's staff and the operator: the pages
-// below /dashboard and /operator. Handlers are thin: the guard admits only who may
-// open the page, the domain decides, and a template shows the result.
+// Package dashboard serves a merchant's staff and the operator: the pages below /dashboard and /operator. Handlers are
+// thin: the guard admits only who may open the page, the domain decides, and a template shows the result.
 //
 // The pages are built with the package desk, which does not know them. What the pages
 // share is in this package: their list (features.go) and the navigation (navigation.go).

@@ -140,6 +140,8 @@ func TestLookUp(t *testing.T) {
 			{support, "Order-1042", inLive, nil},
 			{support, "1042-DE", inLive, nil},
 			{support, "1043-DE", "", []string{"Nothing found"}},
+			{support, "+44 7700 90 1042", "", []string{"Nothing found"}}, // a telephone
+			{support, "+44 (7700) 901042", "", []string{"Nothing found"}},
 			{weak, "1042", "", []string{"Nothing found", "only test mode was looked at"}},
 			{weak, "AB-7", inTest, nil},
 			{owner, "Billing", base + "/billing", nil},
@@ -391,6 +393,20 @@ func TestLookUpShopperSays(t *testing.T) {
 		"it hung after my wallet":              step,
 		"die Kamera sagte nein und ich bin 41": "de ein-kunde-wurde-zu-unrecht-abgelehnt",
 		"meine Tochter benutzte meine Karte":   "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
+		"customer wants new link":              "en the-link-has-expired", "Kunde will neuen Link": "de der-link-ist-abgelaufen",
+		"camrea blocked": camera, "pasport refused": refused, "is this phishing": "en is-this-page-genuine",
+		"closed the tab": "en a-shopper-closed-the-page", "id card not readable": step,
+		"neuer Link":            "de der-link-ist-abgelaufen",
+		"passport not accepted": refused, "Ausweis wird nicht erkannt": "de es-geht-mit-dem-ausweis-nicht-weiter",
+		"bestanden aber keine Lieferung": "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
+		// A whole mail, with the number of a telephone.
+		"Hello, yesterday I ordered two bottles of wine in your shop and I had to prove my age. The camera stayed black " +
+			"the whole time, and then nothing happened. My phone number is +44 7700 900001. Regards, Jane": camera,
+		"Hi there, I did the age check this morning and it said everything was confirmed, but your shop still shows my " +
+			"order as pending and I have heard nothing since. Could you please look? Thanks, Tom": "en passed-but-the-shop-" +
+			"says-not-verified-or-the-order-stays-open",
+		"Guten Tag, ich habe gestern bei Ihnen bestellt und sollte mein Alter nachweisen. Leider ist der Link inzwischen " +
+			"abgelaufen. Können Sie mir bitte einen neuen Link schicken? Grüße, Jens Meier": "de der-link-ist-abgelaufen",
 	} {
 		for role, by := range roles {
 			language, section, _ := strings.Cut(want, " ")
@@ -400,6 +416,12 @@ func TestLookUpShopperSays(t *testing.T) {
 			if !strings.Contains(first, "#"+strings.ToLower(url.PathEscape(section))+`"`) {
 				t.Errorf("%s: %q leads to %s", role, text, first)
 			}
+		}
+	}
+	for _, text := range []string{"link expired", "new link", "wallet stuck", "customer is 25 and was rejected"} {
+		_, body := roles["support"].Post(t, at+"en", url.Values{"text": {text}})
+		if strings.Contains(body, "your role does not") {
+			t.Errorf("%q lists a page that has little to do with it, and that support may not open: %s", text, body)
 		}
 	}
 	_, body := roles["support"].Post(t, at+"en", url.Values{"text": {"wallet"}})

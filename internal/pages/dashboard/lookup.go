@@ -1,8 +1,8 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -45,30 +45,32 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	v.Hits, err = p.lookUp(r, text)
 	closely := len(v.Hits) > 0 && v.Hits[0].Href != ""
 	if err == nil && v.Hits == nil {
-		v.Hits, v.Missed, err = p.lookUpEach(r, wordsOf(text))
+		words := wordsOf(text)
+		if len(words) > maxNames { // a shopper's letter: what has a digit may name a session
+			words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
+		}
+		v.Hits, v.Missed, err = p.lookUpEach(r, words[:min(len(words), maxNames)])
 		closely = len(v.Hits) == 1 && v.Missed == 0
 	}
 	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
 	if err != nil || slices.ContainsFunc(v.Hits, named) {
 		return err
 	}
-	guide, err := p.guideAbout(r, wordsOf(strings.ToLower(text)), closely)
+	guide, err := p.guideAbout(r, text, closely)
 	if len(guide) > 0 {
 		v.Hits, v.Missed = append(guide, v.Hits...), 0
 	}
 	return err
 }
 
-// wordsOf returns the words of a text. Of a long one, such as a shopper's letter, it
-// returns those with a digit, because they may name a session.
+// phone is a telephone number of any country, whose end may be an order's number by chance.
+var phone = regexp.MustCompile(`\+[0-9][0-9 ()/.-]{7,}`)
+
+// wordsOf returns the words of a text.
 func wordsOf(text string) []string {
-	words := strings.FieldsFunc(text, func(c rune) bool {
+	return strings.FieldsFunc(phone.ReplaceAllString(text, ""), func(c rune) bool {
 		return unicode.IsSpace(c) || strings.ContainsRune(",;!|()[]{}<>\"'“”„‘’–—", c)
 	})
-	if len(words) > maxNames {
-		words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
-	}
-	return words[:min(len(words), maxNames)]
 }
 
 // lookUp returns the sessions, events, API keys, members, errors and pages that a text names, in the
@@ -94,57 +96,6 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
 	return opening(hits), nil
-}
-
-// guideAbout returns the sections of support's guide that share the most words in either language with a text, or have
-// a screen of the shopper's page with them; the best first. The fewer sections have a word, the more it counts, and the
-// whole text most. If closely is true, only sections count that have all words, or the only one in the title.
-func (p *Pages) guideAbout(r *desk.Request, words []string, closely bool) (hits []hitView, err error) {
-	at, err := p.textsOf(r, "story.guide_document", "story.guide_step")
-	if err != nil {
-		return nil, err
-	}
-	guide, _, _ := strings.Cut(at[0], "#")
-	sections, texts, spelling := p.cfg.Sections(guide, "##"), []string{}, [][]string{}
-	german := p.cfg.Sections(strings.TrimSuffix(guide, ".de")+".de", "##")
-	for i, s := range p.cfg.Sections(strings.TrimSuffix(guide, ".de"), "##") {
-		texts = append(texts, strings.ToLower(strings.Join(append(s[:], german[i][:]...), " ")))
-		spelling = append(spelling, inWord.FindAllString(texts[i], -1))
-	}
-	scores := make([]float64, len(sections))
-	for _, word := range words {
-		if word = strings.Trim(word, "….:?"); closely || !telling(word, len(words)) {
-			continue
-		}
-		marks, having := p.replies.shown(word, at), []int{}
-		for i, s := range sections {
-			shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(guide+"#"+s[1]+s[2], mark) })
-			if shown || spelt(spelling[i], word) {
-				having = append(having, i)
-			}
-		}
-		for _, i := range having {
-			scores[i] += 1 / float64(len(having))
-		}
-	}
-	text := strings.Trim(strings.Join(words, " "), "….:?")
-	for i, s := range sections {
-		titled, _ := names(text, s[0], "")
-		all, _ := names(text, texts[i], "")
-		if titled || len(words) > 1 && (closely && all || strings.Contains(texts[i], text)) {
-			scores[i] += float64(len(words))
-		}
-		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],
-			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
-	}
-	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
-	best := hits[0].score
-	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), nil
-}
-
-// telling reports whether a word of several is of letters, and not as short as how, do and my.
-func telling(word string, of int) bool {
-	return (of == 1 || len(word) > 3) && !strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
 // lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
@@ -180,7 +131,8 @@ func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, mis
 		}
 	}
 	if hits == nil {
-		return mostOf(pages), missed, nil
+		words = slices.DeleteFunc(words, func(word string) bool { return !telling(word, minLetters) })
+		return mostOf(pages, len(words)), missed, nil
 	}
 	hits = narrowed(hits, func(hit hitView) bool { return slices.Contains(modes, hit.Livemode) })
 	return narrowed(hits, func(hit hitView) bool {
@@ -198,7 +150,7 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 			return hits, err
 		}
 	}
-	if len(word) > minLetters {
+	if telling(word, 3) {
 		hits, err = p.pagesNamed(r, strings.ToLower(word))
 	}
 	for _, name := range all {
@@ -231,11 +183,14 @@ func narrowed(hits []hitView, keep func(hitView) bool) []hitView {
 	return hits
 }
 
-// mostOf returns the hits that occur most often, each once.
-func mostOf(hits []hitView) (most []hitView) {
+// mostOf returns the hits that occur most often, each once. What the role does not open has to occur for each of words.
+func mostOf(hits []hitView, words int) (most []hitView) {
 	best := 1
 	for _, hit := range hits {
 		n := len(slices.DeleteFunc(slices.Clone(hits), func(other hitView) bool { return !hit.is(other) }))
+		if hit.Href == "" && n < words {
+			continue
+		}
 		if n > best {
 			best, most = n, nil
 		}

@@ -41,9 +41,8 @@ func pageKeys(nav []desk.NavGroup, below []subPage) (keys []string) {
 	return keys
 }
 
-// pagesNamed returns the tenant's pages that a text names, for an operator those of the
-// instance too, and the lists of sessions with a status that it names. If the user's role
-// opens none of the pages, it returns them without an address.
+// pagesNamed returns the tenant's pages that a text names, for an operator those of the instance too, and the lists of
+// sessions with a status that it names. If the user's role opens none of the pages, it returns them without an address.
 func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 	hits, err := p.pagesOf(r, text, tenantNav, tenantSubPages)
 	if err == nil && r.Who.User().Operator {
@@ -161,26 +160,15 @@ func (p *Pages) pageNamed(r *desk.Request, text string, at subPage, upper string
 	return hit, err
 }
 
-// plurals are the endings of plurals in the dashboard's languages, and that of the singular.
-var plurals = []string{"", "s", "e", "n", "en"}
-
 // names reports whether a text, in lower case, is a part of a page's title, or each of its words begins one of the
-// title or of the page's words; and whether each of them is one of those, or is so but for the ending of a plural.
+// title or of the page's words; and whether each of them is one of those, or is so but for its ending.
 func names(text, title, words string) (named, exact bool) {
 	title = strings.ToLower(title)
 	all := inWord.FindAllString(title+" "+strings.ToLower(words), -1)
 	named, exact = true, true
 	for typed := range strings.FieldsSeq(text) {
 		named = named && slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) })
-		exact = exact && spelt(all, typed)
+		exact = exact && slices.ContainsFunc(all, func(word string) bool { return alike(word, typed, false) })
 	}
 	return named || strings.Contains(title, text), exact
-}
-
-// spelt reports whether a word is one of others, or is so but for the ending of a plural.
-func spelt(others []string, word string) bool {
-	return slices.ContainsFunc(others, func(other string) bool {
-		ending, found := strings.CutPrefix(other, word)
-		return found && slices.Contains(plurals, ending)
-	})
 }

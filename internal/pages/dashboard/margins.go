@@ -70,9 +70,7 @@ func marginViews(t tenant.Tenant, rule tenant.MarginRule) []marginView {
 
 // effectOf counts what a change of a margin would have changed: among the tenant's own checks of the last 30
 // days, and among the estimates that shoppers let it store. Only counts are shown, never an estimate.
-func (p *Pages) effectOf(
-	r *desk.Request, change *tenant.TargetMargin, rule tenant.MarginRule,
-) (*marginEffect, error) {
+func (p *Pages) effectOf(r *desk.Request, change *tenant.TargetMargin, rule tenant.MarginRule) (*marginEffect, error) {
 	next := tenant.Changes{Margin: change}.Apply(r.Tenant)
 	now, then := r.Tenant.Margin(change.Target, rule), next.Margin(change.Target, rule)
 	cutoffs := [2]float64{float64(change.Target) + now, float64(change.Target) + then}

@@ -29,7 +29,7 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"paste.deleted", "paste.deleted_by", "paste.no_name",
+			"lookup.silent", "paste.deleted", "paste.deleted_by", "paste.no_name",
 			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}

@@ -108,24 +108,6 @@ func (all replies) help(tag string) error {
 	return err
 }
 
-// shown returns what marks the sections of support's guide about screens of which a text has words: what these say in
-// any language, and for documents the section's address, of refusals or of the step.
-func (all replies) shown(text string, at []string) (marks []string) {
-	places := map[string]string{"screen refused": at[0], "screen title": at[1]}
-	for key, screen := range all {
-		if !strings.HasPrefix(key, "screen ") {
-			continue
-		}
-		if _, exact := names(text, fmt.Sprint(screen), ""); exact {
-			marks = append(marks, places[key])
-			for _, one := range screen {
-				marks = append(marks, one.Text)
-			}
-		}
-	}
-	return slices.DeleteFunc(marks, func(mark string) bool { return mark == "" })
-}
-
 // of returns the answers to a session's shopper, with times in the zone of now, and dates but today's. Those about a
 // forced result are for practice; about a receiver there is none.
 func (all replies) of(v storyView, now time.Time) []reply {

@@ -69,8 +69,7 @@ type sessionRowView struct {
 	Href   string
 }
 
-// records are the rows of a list, whose first column names each by the merchant's order,
-// if it has one, and by its ID.
+// records are the rows of a list, whose first column names each by the merchant's order, if it has one, and by its ID.
 type records[R interface{ Order() string }] []R
 
 // Ordered reports whether any record has an order.

@@ -46,8 +46,7 @@ func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, *onwardMes
 	return photo.Step{}, message, nil
 }
 
-// write writes the effect of a step to the session and reports whether the page must
-// show the session's next state.
+// write writes the effect of a step to the session and reports whether the page must show the session's next state.
 func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
 		after, err := a.pages.cfg.Sessions.StartAttempt(ctx, a.visit.sess, a.visit.claim)
@@ -174,8 +173,7 @@ func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (return
 	return a.returned
 }
 
-// unserved reports whether this close code means that the server did not serve
-// the stream to its end.
+// unserved reports whether this close code means that the server did not serve the stream to its end.
 func unserved(code websocket.StatusCode) bool {
 	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
 }
@@ -193,9 +191,8 @@ func (a *attempt) conclude(ctx context.Context, why string) error {
 	return err
 }
 
-// persist repeats write while the database does not answer, so that a short failure
-// does not lose the result of a camera check. Repeating is harmless, because write
-// checks the session's row before it changes it.
+// persist repeats write while the database does not answer, so that a short failure does not lose the result of a
+// camera check. Repeating is harmless, because write checks the session's row before it changes it.
 func persist(ctx context.Context, write func() error) error {
 	for pause := time.Second; ; pause *= 2 {
 		err := write()

@@ -14,8 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// visit is one request for a session: the session, its merchant, and whether the
-// session belongs to this browser.
+// visit is one request for a session: the session, its merchant, and whether the session belongs to this browser.
 type visit struct {
 	sess   session.Session
 	tenant tenant.Tenant
@@ -26,8 +25,7 @@ type visit struct {
 	path   string        // of the verification link, or of the phone's
 }
 
-// visit reads the session of the request. It returns fault.NotFound for an
-// unknown link, and session.ErrDisabled.
+// visit reads the session of the request. It returns fault.NotFound for an unknown link, and session.ErrDisabled.
 func (p *Pages) visit(c echo.Context) (visit, error) {
 	v, err := p.anyVisit(c)
 	if err == nil {
@@ -108,9 +106,8 @@ func (p *Pages) cookieName(linkHash []byte, kind string) string {
 	return p.pages.CookieName("agegate-" + kind + hex.EncodeToString(linkHash[:8]))
 }
 
-// greet sets the cookie with which the browser will claim the session. Opening the link
-// does not claim it yet. The cookie is set this early so that a form that is sent twice
-// claims the session only once.
+// greet sets the cookie with which the browser will claim the session. Opening the link does not claim it yet. The
+// cookie is set this early so that a form that is sent twice claims the session only once.
 func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil

@@ -34,9 +34,8 @@ type cameraView struct {
 	DeviceFirst bool
 }
 
-// cameraFiles are the script of the camera page and everything that it imports.
-// They are loaded at once, while the introduction is read, because each import
-// costs a slow network's full delay.
+// cameraFiles are the script of the camera page and everything that it imports. They are loaded at once, while the
+// introduction is read, because each import costs a slow network's full delay.
 var cameraFiles = []string{
 	"camera.js", "announce.js", "dom.js", "extend.js", "guide.js", "machine.js", "media.js", "signal.js", "stream.js",
 }
@@ -45,8 +44,7 @@ var cameraFiles = []string{
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = append(slices.Clip(session.Troubles), awaited...)
 
-// troubleView is one trouble screen. Handover and Without are empty if waiting
-// helps.
+// troubleView is one trouble screen. Handover and Without are empty if waiting helps.
 type troubleView struct {
 	exit
 	Kind      string
@@ -84,8 +82,7 @@ func troubleOf(v *cameraView, kind string) troubleView {
 	return t
 }
 
-// families are the browsers for which trouble.refused.<family> says how a
-// blocked camera is allowed.
+// families are the browsers for which trouble.refused.<family> says how a blocked camera is allowed.
 var families = append([]string{"ios", "android"}, computers...)
 
 // computers are the families that are not of phones and tablets.
@@ -132,8 +129,7 @@ func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	return view, nil
 }
 
-// cameraViewOf returns what the camera pages for a face and for a document have in
-// common.
+// cameraViewOf returns what the camera pages for a face and for a document have in common.
 func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
 		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",

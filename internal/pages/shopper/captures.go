@@ -14,11 +14,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// captures are the camera checks of this process. Their number is limited: a tenant may
-// have three quarters of them, and a session one. The checks that can be served at a usable
-// rate have a place; the others wait in line. Another replica may run a check of the
-// same session at the same time. The limit of attempts counts both, and the first
-// result of the two counts.
+// captures are the camera checks of this process. Their number is limited: a tenant may have three quarters of them,
+// and a session one. The checks that can be served at a usable rate have a place; the others wait in line. Another
+// replica may run a check of the same session at the same time. The limit of attempts counts both, and the first result
+// of the two counts.
 type captures struct {
 	limit  int           // maximum number of checks, with and without a place
 	places func() int    // how many can be served now, at least one
@@ -54,11 +53,9 @@ func newCaptures(limit int, places func() int) *captures {
 	return &captures{limit: limit, places: places, tenure: tenure, grace: grace, checks: map[uuid.UUID]*check{}}
 }
 
-// enter registers a check. leave must be called when its handler returns. An earlier
-// check of the same session ends, and the new one gets its place or its turn in line.
-// enter reports false when no more checks are accepted, or when the earlier check has
-// only just begun: pages that take over in a loop would cost much more than pages that
-// send frames.
+// enter registers a check. leave must be called when its handler returns. An earlier check of the same session ends,
+// and the new one gets its place or its turn in line. enter reports false when no more checks are accepted, or when the
+// earlier check has only just begun: pages that take over in a loop would cost much more than pages that send frames.
 func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (k *check, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,8 +134,7 @@ func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
 	}
 }
 
-// release removes a check and closes its connection, if there is one. The caller
-// holds c.mu.
+// release removes a check and closes its connection, if there is one. The caller holds c.mu.
 func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
 	c.remove(k, code, reason)
 	if k.link != nil {
@@ -156,16 +152,14 @@ func (c *captures) stop(session uuid.UUID, code websocket.StatusCode, reason str
 	}
 }
 
-// review assigns places that have become free, because the latest frames took less time
-// than those before.
+// review assigns places that have become free, because the latest frames took less time than those before.
 func (c *captures) review() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.admit()
 }
 
-// admit assigns the free slots and tells each waiting page its place in line. The
-// caller holds c.mu.
+// admit assigns the free slots and tells each waiting page its place in line. The caller holds c.mu.
 func (c *captures) admit() {
 	checks := slices.Collect(maps.Values(c.checks))
 	turns := make([]turn, len(checks))
@@ -178,8 +172,7 @@ func (c *captures) admit() {
 	}
 }
 
-// tell sends a check its place in line, in place of any earlier message that was not
-// sent yet.
+// tell sends a check its place in line, in place of any earlier message that was not sent yet.
 func (k *check) tell(place int) {
 	if place == k.told {
 		return
@@ -192,8 +185,7 @@ func (k *check) tell(place int) {
 	k.news <- place
 }
 
-// load returns how many checks have a place, how many wait in line, and how many
-// places there are now.
+// load returns how many checks have a place, how many wait in line, and how many places there are now.
 func (c *captures) load() (placed, waiting, places int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,8 +199,7 @@ func (c *captures) load() (placed, waiting, places int) {
 	return placed, waiting, max(c.places(), 1)
 }
 
-// drain accepts no more checks, sends those in line away, and waits until the
-// others have ended or ctx ends.
+// drain accepts no more checks, sends those in line away, and waits until the others have ended or ctx ends.
 func (c *captures) drain(ctx context.Context) error {
 	return c.leaveOpen(ctx, func(k *check) bool { return k.placed })
 }
@@ -218,8 +209,7 @@ func (c *captures) close(ctx context.Context) error {
 	return c.leaveOpen(ctx, func(*check) bool { return false })
 }
 
-// leaveOpen ends the checks that may not stay, and waits until all have left or
-// ctx ends.
+// leaveOpen ends the checks that may not stay, and waits until all have left or ctx ends.
 func (c *captures) leaveOpen(ctx context.Context, mayStay func(*check) bool) error {
 	c.mu.Lock()
 	c.closing = true

@@ -28,16 +28,14 @@ type inbox struct {
 	reason string
 }
 
-// taken is a frame for the capture. Numbers in the capture count only accepted
-// frames.
+// taken is a frame for the capture. Numbers in the capture count only accepted frames.
 type taken struct {
 	age.Frame
 	number uint32 // among all that the page has sent
 }
 
-// receive reads messages until the connection or a budget ends, or until a message that
-// no honest page sends. It does not read with work: it only looks at it to stop
-// waiting.
+// receive reads messages until the connection or a budget ends, or until a message that no honest page sends. It does
+// not read with work: it only looks at it to stop waiting.
 func (b *inbox) receive(work context.Context, conn *websocket.Conn, budget *budget) {
 	b.code, b.reason = b.read(work, conn, budget)
 	close(b.frames)
@@ -48,8 +46,7 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 	pace := rate.NewLimiter(rate.Every(budget.gap), budget.burst)
 	bytes, dropped := 0, uint32(0)
 	for range budget.frames {
-		// Reading does not use work: if its context ended, the library would cut
-		// the connection without a close code.
+		// Reading does not use work: if its context ended, the library would cut the connection without a close code.
 		kind, message, err := conn.Read(context.WithoutCancel(work))
 		received := time.Now()
 		switch {

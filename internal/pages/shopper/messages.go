@@ -7,8 +7,7 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// queued is sent while the check waits for a place. No frame is accepted yet, and
-// the check's time does not run.
+// queued is sent while the check waits for a place. No frame is accepted yet, and the check's time does not run.
 type queued struct {
 	Place int `json:"place"` // in line, from 1
 }
@@ -37,13 +36,11 @@ type guidance struct {
 	Again     string          `json:"again,omitempty"` // why the face beside a document is asked for again
 }
 
-// moreTime is the only text message of a page: the shopper asks for more time for
-// the current prompt. It has no answer of its own; the next guidance has the
-// time.
+// moreTime is the only text message of a page: the shopper asks for more time for the current prompt. It has no answer
+// of its own; the next guidance has the time.
 const moreTime = "more_time"
 
-// onwardMessage is the last message of a check that has ended by itself. It
-// does not contain the verdict.
+// onwardMessage is the last message of a check that has ended by itself. It does not contain the verdict.
 type onwardMessage struct {
 	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
 	// Refused is why a document was refused (a photo.Outcome), while another may be tried.

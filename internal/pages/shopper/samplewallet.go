@@ -15,13 +15,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// samplePath is the beginning of the sample wallet's path. The rest is the query of a
-// request to a wallet in base64url. The request is in the path so that a link to
-// another language keeps it.
+// samplePath is the beginning of the sample wallet's path. The rest is the query of a request to a wallet in base64url.
+// The request is in the path so that a link to another language keeps it.
 const samplePath = "/sample-wallet/"
 
-// sampleLink returns a relative link to the sample wallet with the request in
-// link.
+// sampleLink returns a relative link to the sample wallet with the request in link.
 func sampleLink(link string) string {
 	_, query, _ := strings.Cut(link, "?")
 	return samplePath + base64.RawURLEncoding.EncodeToString([]byte(query))
@@ -40,8 +38,7 @@ type sampleVisit struct {
 	link    string // the request in the form that a wallet gets
 }
 
-// sampleVisit reads the request and the test session that made it. It returns
-// fault.NotFound for any other request.
+// sampleVisit reads the request and the test session that made it. It returns fault.NotFound for any other request.
 func (p *Pages) sampleVisit(c echo.Context) (sampleVisit, error) {
 	notFound := fault.New(fault.NotFound, "No request of a test session")
 	raw, err := base64.RawURLEncoding.DecodeString(c.Param("request"))

@@ -1,6 +1,5 @@
-// Package shopper is the hosted page: the screens that a shopper's browser shows
-// for a session, from the introduction through the camera to the result. The
-// server holds all state; the browser only has a cookie that binds it to the
+// Package shopper is the hosted page: the screens that a shopper's browser shows for a session, from the introduction
+// through the camera to the result. The server holds all state; the browser only has a cookie that binds it to the
 // session.
 package shopper
 
@@ -35,12 +34,10 @@ import (
 type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
-	// NewCapture starts a camera check of a session. If it is nil, the estimator is
-	// off: pages of live sessions say so, and outcomes of test sessions can still be
-	// forced.
+	// NewCapture starts a camera check of a session. If it is nil, the estimator is off: pages of live sessions say so,
+	// and outcomes of test sessions can still be forced.
 	NewCapture func(sess session.Session, of tenant.Tenant, assisted bool) Capture
-	// Counted is called when a camera check of a live session has ended, with one of
-	// Ends. It may be nil.
+	// Counted is called when a camera check of a live session has ended, with one of Ends. It may be nil.
 	Counted func(ended string)
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. If nil, all can be.
@@ -81,8 +78,7 @@ type Capture interface {
 	Nonce() [16]byte
 	// Add takes the next frame. Any error ends the capture.
 	Add(ctx context.Context, f age.Frame) (age.Step, error)
-	// MoreTime extends the time of the current prompt, a limited number of times,
-	// and reports whether it did.
+	// MoreTime extends the time of the current prompt, a limited number of times, and reports whether it did.
 	MoreTime() bool
 }
 
@@ -139,8 +135,7 @@ func loadPages(verifyURL string) (*page.Set, error) {
 	})
 }
 
-// Owns reports whether a request's path belongs to the hosted page, whether or not
-// the page exists.
+// Owns reports whether a request's path belongs to the hosted page, whether or not the page exists.
 func Owns(path string) bool {
 	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return slices.Contains([]string{"v", "h", "static", "brand", "privacy", "sample-wallet"}, root)
@@ -183,8 +178,7 @@ func (p *Pages) Register(e *echo.Echo) {
 // returns nil when the checks in front of the camera have ended, or ctx's error.
 func (p *Pages) Drain(ctx context.Context) error { return p.eachLane(ctx, (*captures).drain) }
 
-// Close ends the running camera checks and asks their pages to connect again. It
-// waits for the checks until ctx ends.
+// Close ends the running camera checks and asks their pages to connect again. It waits for the checks until ctx ends.
 func (p *Pages) Close(ctx context.Context) error { return p.eachLane(ctx, (*captures).close) }
 
 func (p *Pages) eachLane(ctx context.Context, do func(*captures, context.Context) error) error {
@@ -199,8 +193,7 @@ func (p *Pages) eachLane(ctx context.Context, do func(*captures, context.Context
 // line, and how many can be in front of the camera now.
 func (p *Pages) Load() (checks, line, places int) { return p.captures.load() }
 
-// Recording returns how many camera checks have a place, those of documents
-// included.
+// Recording returns how many camera checks have a place, those of documents included.
 func (p *Pages) Recording() int {
 	ages, _, _ := p.captures.load()
 	documents, _, _ := p.documents.load()

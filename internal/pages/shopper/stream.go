@@ -34,18 +34,16 @@ type budget struct {
 	beat   time.Duration // between two pings, and between two messages about the place in line
 }
 
-// photoBudget is the budget for pictures of documents, which are larger and
-// fewer. Between the document and the face, the page opens another camera. Before the face
-// is asked for again, the shopper reads why.
+// photoBudget is the budget for pictures of documents, which are larger and fewer. Between the document and the face,
+// the page opens another camera. Before the face is asked for again, the shopper reads why.
 var photoBudget = budget{
 	answer: 20 * time.Second, idle: time.Minute, whole: session.MaxDocumentCamera + time.Minute, frames: 6000,
 	bytes: 512 << 20,
 	gap:   100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
-// streamBudget is more than an honest page needs. Such a page sends at most six frames
-// a second of about 30 KB, for as long as the slowest person may take, and the server
-// may take another minute.
+// streamBudget is more than an honest page needs. Such a page sends at most six frames a second of about 30 KB, for as
+// long as the slowest person may take, and the server may take another minute.
 var streamBudget = budget{
 	answer: 10 * time.Second, idle: 10 * time.Second, whole: age.MaxTime + time.Minute, frames: 3600, bytes: 112 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
@@ -54,14 +52,12 @@ var streamBudget = budget{
 const (
 	// sendTime limits the wait for the network to accept a message.
 	sendTime = 10 * time.Second
-	// messageLimit is slightly more than the maximum size of a frame. A frame that is
-	// only a little too large is then refused with the right reason; larger messages
-	// are not read.
+	// messageLimit is slightly more than the maximum size of a frame. A frame that is only a little too large is then
+	// refused with the right reason; larger messages are not read.
 	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
 )
 
-// Close codes that say how the page continues, in addition to those of RFC 6455.
-// The page knows them by number.
+// Close codes that say how the page continues, in addition to those of RFC 6455. The page knows them by number.
 const (
 	closeReload    websocket.StatusCode = 4000 // the session has moved on
 	closeTakenOver websocket.StatusCode = 4001 // another tab of this browser continues
@@ -69,8 +65,7 @@ const (
 	closeSpent     websocket.StatusCode = 4003 // a budget is used up
 )
 
-// exam judges the frames of a stream: a camera check, or
-// the check of a photographed document.
+// exam judges the frames of a stream: a camera check, or the check of a photographed document.
 type exam interface {
 	Nonce() [16]byte
 	MoreTime() bool
@@ -117,9 +112,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		link.close(closeReload, "the session has moved on")
 		return nil
 	}
-	// A stream goes on after its request has ended, so that a verdict is written even
-	// if the connection is lost. Its work ends when another stream takes over the
-	// session.
+	// A stream goes on after its request has ended, so that a verdict is written even if the connection is lost. Its
+	// work ends when another stream takes over the session.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
 	defer cancel(nil)
 	lane := stream.lane
@@ -142,8 +136,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	return nil
 }
 
-// prepare sets the purpose of the stream according to the state of the session, and
-// reports whether there is one.
+// prepare sets the purpose of the stream according to the state of the session, and reports whether there is one.
 func (s *stream) prepare(assisted bool) bool {
 	p, v := s.pages, s.visit
 	switch {
@@ -178,15 +171,13 @@ type stream struct {
 	trip   atomic.Int64 // the latest round trip, a time.Duration
 }
 
-// run waits for a place and answers frames until the check ends. It returns how to
-// close the connection: StatusNormalClosure if the connection is already gone. When
-// work ends, the stream ends too, but what a frame has already decided is still
-// written.
+// run waits for a place and answers frames until the check ends. It returns how to close the connection:
+// StatusNormalClosure if the connection is already gone. When work ends, the stream ends too, but what a frame has
+// already decided is still written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	captures, budget := s.lane, s.budget
 	routine.Go("receiving of camera frames", func() { s.inbox.receive(work, s.link.conn, budget) })
-	// A timer ends the connection with a close code; an expired context would cut
-	// it.
+	// A timer ends the connection with a close code; an expired context would cut it.
 	expiry := time.AfterFunc(s.until, func() { captures.end(s.check, closeReload, "the session has expired") })
 	defer expiry.Stop()
 	if code, reason := s.queue(work); code != 0 {
@@ -246,8 +237,7 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 				return closeIdle, "no sign of life"
 			}
 		}
-		// The place is sent even if it has not changed, so that the page knows that the
-		// server is there.
+		// The place is sent even if it has not changed, so that the page knows that the server is there.
 		if s.send(work, queued{Place: place}) != nil {
 			return unsent(work)
 		}
@@ -259,9 +249,8 @@ func (s *stream) send(work context.Context, message any) error {
 	return s.link.send(context.WithoutCancel(work), message)
 }
 
-// ping measures the round-trip time, and fails if the page does not answer. Only the
-// end of the connection ends it, because cancelling a ping while it is written would
-// cut the connection.
+// ping measures the round-trip time, and fails if the page does not answer. Only the end of the connection ends it,
+// because cancelling a ping while it is written would cut the connection.
 func (s *stream) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget.idle)
 	defer cancel()
@@ -296,8 +285,7 @@ const (
 	farthest = 375 * time.Millisecond
 )
 
-// credit returns how many frames a page may have unanswered, given the latest
-// round-trip time of its connection.
+// credit returns how many frames a page may have unanswered, given the latest round-trip time of its connection.
 func credit(trip time.Duration) int {
 	switch {
 	case trip >= farthest:
@@ -318,8 +306,7 @@ func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
 	return s.inbox.code, s.inbox.reason
 }
 
-// unsent returns how to close a stream that cannot send: who ended its work may have closed
-// the connection already.
+// unsent returns how to close a stream that cannot send: who ended its work may have closed the connection already.
 func unsent(work context.Context) (websocket.StatusCode, string) {
 	if work.Err() != nil {
 		return endOf(work)
@@ -334,8 +321,7 @@ func endOf(work context.Context) (websocket.StatusCode, string) {
 	return end.Code, end.Reason
 }
 
-// answer processes one frame and sends the answer. It returns how to close the stream,
-// or zero to continue.
+// answer processes one frame and sends the answer. It returns how to close the stream, or zero to continue.
 func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
 	if s.inbox.more.Swap(false) {
 		s.exam.MoreTime()

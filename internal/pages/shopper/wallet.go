@@ -17,8 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxPresentation is the maximum size of a body with a wallet's answer: base64
-// twice, plus the form's escapes.
+// maxPresentation is the maximum size of a body with a wallet's answer: base64 twice, plus the form's escapes.
 const maxPresentation = 3 * wallet.MaxResponseBytes
 
 // registerWallet registers the document check by wallet.
@@ -27,9 +26,8 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token/wallet", p.at(p.walletable, p.showWallet), page.Compress)
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
-	// Wallets post to these addresses; their requests have no origin and no cookie.
-	// Each scheme of links has its own address, because each needs another form of
-	// answer.
+	// Wallets post to these addresses; their requests have no origin and no cookie. Each scheme of links has its own
+	// address, because each needs another form of answer.
 	for _, f := range walletForms {
 		e.POST(f.path("/v/:token", ":request"), p.receive(f))
 	}
@@ -62,8 +60,7 @@ type walletApp struct {
 	QR   template.URL // PNG of the link
 }
 
-// showWallet answers GET /v/{token}/wallet: the request to a wallet, or where
-// its answer leads.
+// showWallet answers GET /v/{token}/wallet: the request to a wallet, or where its answer leads.
 func (p *Pages) showWallet(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -115,9 +112,8 @@ func (p *Pages) answered(c echo.Context, v visit) bool {
 // requestGone is why the page leads back from a wallet although no document was refused.
 const requestGone wallet.Reason = "gone"
 
-// afterDocument returns the address to show after a document was read. It is the
-// session's page, which says why the document was refused while another one may be
-// tried.
+// afterDocument returns the address to show after a document was read. It is the session's page, which says why the
+// document was refused while another one may be tried.
 func (v visit) afterDocument(reason wallet.Reason) string {
 	if reason != "" && v.sess.DocumentOpen() {
 		return v.path + "?refused=" + string(reason)
@@ -206,8 +202,7 @@ func (p *Pages) fromWallet(limit int64, f walletForm, answer func(c echo.Context
 	}
 }
 
-// maxRequestQuestion is the maximum size of what a wallet sends about itself when it
-// fetches a request.
+// maxRequestQuestion is the maximum size of what a wallet sends about itself when it fetches a request.
 const maxRequestQuestion = 16 << 10
 
 // The states of a request in its page's script.
@@ -216,8 +211,7 @@ const (
 	walletOpen = "open" // no answer yet
 )
 
-// stateOf returns the state of a request. A refused answer leaves the request open; the
-// page then shows the reason.
+// stateOf returns the state of a request. A refused answer leaves the request open; the page then shows the reason.
 func stateOf(r document.Request) string {
 	if r.Final {
 		return walletOver

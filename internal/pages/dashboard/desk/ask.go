@@ -13,8 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Question is the page before an act, together with the act. For example, to revoke
-// a key:
+// Question is the page before an act, together with the act. For example, to revoke a key:
 //
 //	f.Ask(desk.Route{Path: revokePath, MinRole: desk.Developer}, revokeForm, p.revoke)
 //
@@ -32,13 +31,11 @@ import (
 //
 // GET (OnGet): find the question, make an empty form with Begin, write the page.
 //
-// POST (OnPost): read the form and check it by its declaration, find the question,
-// Check, refuse a copy of the form that was sent before (Once), Do. If the form has
-// a problem after Check or a later step, the following ones are left out and the page
-// is written again, with what was typed.
+// POST (OnPost): read the form and check it by its declaration, find the question, Check, refuse a copy of the form
+// that was sent before (Once), Do. If the form has a problem after Check or a later step, the following ones are left
+// out and the page is written again, with what was typed.
 //
-// The page is the screen "confirm" with the texts <form>.title, .body and .button,
-// unless Show is set.
+// The page is the screen "confirm" with the texts <form>.title, .body and .button, unless Show is set.
 type Question struct {
 	Values []any       // of these texts, pairs of name and value
 	Facts  []page.Text // the present effects of the act

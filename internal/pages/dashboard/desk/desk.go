@@ -2,10 +2,9 @@
 // requests, forms and questions, and the frame around every page. It does not know the pages. What it needs
 // from them is in Config.
 //
-// A Feature declares the pages of one file (feature.go). Desk registers their routes (desk.go, route.go). The
-// guard admits or refuses a request (guard.go, host.go, errors.go) and gives the handler a Request
-// (request.go). Handlers show a page in its frame (layout.go), with a Form (form.go, upload.go), and carry out
-// acts by a Question (ask.go).
+// A Feature declares the pages of one file (feature.go). Desk registers their routes (desk.go, route.go). The guard
+// admits or refuses a request (guard.go, host.go, errors.go) and gives the handler a Request (request.go). Handlers
+// show a page in its frame (layout.go), with a Form (form.go, upload.go), and carry out acts by a Question (ask.go).
 package desk
 
 import (

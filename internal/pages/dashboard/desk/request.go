@@ -165,9 +165,8 @@ func (r *Request) takeNotice() (notice *page.Text, failed bool) {
 // ErrSent refuses a form that was sent before.
 var ErrSent = fault.New(fault.Conflict, "The form was sent before")
 
-// Once returns nil the first time that a copy of a form is sent, and ErrSent after that. Call it just before
-// the change, when the form has no errors. Call it only if a user is signed in, because it writes a row to the
-// database.
+// Once returns nil the first time that a copy of a form is sent, and ErrSent after that. Call it just before the
+// change, when the form has no errors. Call it only if a user is signed in, because it writes a row to the database.
 //
 // The row stays even if the change fails, because after a lost connection nobody knows whether the change was
 // made. The page that shows ErrSent therefore says only that the change is not made twice.
