@@ -92,7 +92,8 @@ func newEventAct(r *desk.Request, e webhook.Record) (*eventAct, error) {
 		return nil, nil
 	}
 	form, err := r.Blank(desk.PlainForm)
-	return &eventAct{Resend: eventsPath(r) + e.ID + "/resend", Form: form, Former: e.EndpointID != currentEndpoint(r)}, err
+	return &eventAct{Resend: eventsPath(r) + e.ID + "/resend?session=" + r.Param("session"), Form: form,
+		Former: e.EndpointID != currentEndpoint(r)}, err
 }
 
 type attemptView struct {
@@ -163,7 +164,11 @@ func (p *Pages) resendOne(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{Do: func(*desk.FormView) error {
 		id := r.Param("event")
 		err := p.cfg.Webhooks.ResendEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), id)
-		return r.After(err, r.Href(webhooksPath)+"/events/"+id, "event_resent")
+		back := eventsPath(r) + id
+		if of, none := uuid.Parse(r.QueryParam("session")); none == nil {
+			back = r.Href(sessionsPath) + "/" + of.String()
+		}
+		return r.After(err, back, "event_resent")
 	}}, nil
 }
 

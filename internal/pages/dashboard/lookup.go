@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/session"
 )
@@ -225,17 +224,13 @@ func (p *Pages) membersNamed(r *desk.Request, text string) (hits []hitView, err 
 	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 	for _, m := range members {
 		if strings.Contains(strings.ToLower(m.User.Name), text) || strings.Contains(m.User.Email, text) {
+			href := r.Href(teamPath) + "/" + m.UserID.String() // where the role is set
+			if m.UserID == r.Who.User().ID || !r.Opens(memberPath) {
+				href = r.To(teamPath)
+			}
 			hits = append(hits, hitView{Kind: "lookup.member", Name: m.User.Name + " · " + m.User.Email,
-				recordLink: recordLink{Href: memberHref(r, m), Livemode: r.Access.Livemode()}})
+				recordLink: recordLink{Href: href, Livemode: r.Access.Livemode()}})
 		}
 	}
 	return hits, err
-}
-
-// memberHref returns the address where a member's role is set. For the user's own membership it is the team's page.
-func memberHref(r *desk.Request, m account.Member) string {
-	if m.UserID == r.Who.User().ID || !r.Opens(memberPath) {
-		return r.To(teamPath)
-	}
-	return r.Href(teamPath) + "/" + m.UserID.String()
 }

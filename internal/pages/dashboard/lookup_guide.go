@@ -52,18 +52,18 @@ func alike(a, b string, slip bool) bool {
 
 // readTopics returns what the sections of support's guide are about, in their order.
 func (p *Pages) readTopics() (all []topic) {
-	const guide = "support"
-	german := p.cfg.Sections(guide+".de", "##")
-	for i, s := range p.cfg.Sections(guide, "##") {
+	german := p.cfg.Sections("support"+".de", "##")
+	for i, s := range p.cfg.Sections("support", "##") {
 		both := lowered(strings.Join(append(s[:], german[i][:]...), " "))
-		strong := lowered(s[0]+" "+german[i][0]) + strings.Join(quoted.FindAllString(both, -1), " ")
+		strong := append(quoted.FindAllString(both, -1), lowered(s[0]), lowered(german[i][0]))
 		for key, screen := range p.replies {
 			about := func(one reply) bool { return strings.Contains(s[2]+german[i][2], "*"+one.Text+"*") }
 			if strings.HasPrefix(key, "screen ") && (slices.ContainsFunc(screen, about) || documentSections[key] == s[1]) {
-				strong += lowered(fmt.Sprint(screen))
+				strong = append(strong, lowered(fmt.Sprint(screen)))
 			}
 		}
-		all = append(all, topic{inWord.FindAllString(both+strong, -1), inWord.FindAllString(strong, -1), both})
+		said := inWord.FindAllString(strings.Join(strong, " "), -1)
+		all = append(all, topic{append(inWord.FindAllString(both, -1), said...), said, both})
 	}
 	return all
 }
@@ -90,10 +90,7 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 			continue
 		}
 		told++
-		weights, having := weigh(topics, word, false)
-		if having == 0 && len(words) <= maxNames && telling(word, 4) {
-			weights, having = weigh(topics, word, true)
-		}
+		weights, having := weigh(topics, word, len(words) <= maxNames && telling(word, 4))
 		for i, weight := range weights {
 			known[i] += int(min(1, weight))
 			scores[i] += weight * math.Log(float64(len(topics))/float64(max(1, having)))
@@ -114,19 +111,25 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), nil
 }
 
-// weigh returns how much a word counts in each topic, and how many have it.
-func weigh(topics []topic, word string, slip bool) (weights []float64, having int) {
-	has := func(list []string) bool {
-		return slices.ContainsFunc(list, func(other string) bool { return alike(word, other, slip) })
-	}
-	for _, t := range topics {
-		weight := 0.
-		if has(t.strong) {
-			weight = 2
-		} else if has(t.words) {
-			weight = 1
+// weigh returns how much a word counts in each topic, and how many have it; if none has, one of a slip may.
+func weigh(topics []topic, word string, slips bool) (weights []float64, having int) {
+	for _, slip := range []bool{false, true} {
+		weights, having = nil, 0
+		has := func(list []string) bool {
+			return slices.ContainsFunc(list, func(other string) bool { return alike(word, other, slip) })
 		}
-		weights, having = append(weights, weight), having+int(min(1, weight))
+		for _, t := range topics {
+			weight := 0.
+			if has(t.strong) {
+				weight = 2
+			} else if has(t.words) {
+				weight = 1
+			}
+			weights, having = append(weights, weight), having+int(min(1, weight))
+		}
+		if having > 0 || !slips {
+			break
+		}
 	}
 	return weights, having
 }

@@ -60,6 +60,7 @@ type overviewView struct {
 	Done   []string   // the names of the items that are done; with no Todo all of them
 	Recent []insight.SessionRow
 	Make   *makeView // nil for those who may not create a session
+	Weak   bool      // the log-in does not open live mode
 	List   string    // address of the list of sessions
 	// InTest is how many sessions test mode had in the last 30 days, if live mode has none.
 	InTest int
@@ -140,7 +141,7 @@ type makeView struct {
 
 func (p *Pages) showOverview(r *desk.Request) error {
 	window := cmp.Or(insight.Window(r.QueryParam("window")), insight.WindowDay)
-	v := &overviewView{of: r.Tenant, List: r.Href(sessionsPath), Windows: windows, Window: window}
+	v := &overviewView{of: r.Tenant, List: r.Href(sessionsPath), Windows: windows, Window: window, Weak: !r.Who.Strong()}
 	if r.Part() != "" {
 		if err := p.readRecent(r, v); err != nil {
 			return err

@@ -127,7 +127,11 @@ func (all replies) of(v storyView, now time.Time) []reply {
 		for _, why := range because {
 			if texts := all[why]; texts != nil {
 				said, _, _ := strings.Cut(texts[i].Text, "\n\n")
-				paragraphs[0] += " " + said
+				at := 0
+				if v.Trouble() != "" && why == v.Why && v.Status != session.StatusPending { // of the next check
+					at = len(paragraphs) - 1
+				}
+				paragraphs[at] += " " + said
 			}
 		}
 		for _, way := range ways {

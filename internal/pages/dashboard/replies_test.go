@@ -168,7 +168,7 @@ func TestRepliesAboutASilentWallet(t *testing.T) {
 		g.Exec(t, "UPDATE sessions SET status = 'EXPIRED'")
 		shows(asked, "The time for your age check was up. The page asked your wallet app, but no answer came.", step)
 		const late = "was up. Your wallet app has answered, but its answer has not reached the page on which you " +
-			"began.\n\nPlease start a new check in our shop."
+			"began.\n\nPlease start a new check in our shop: you get a new link there."
 		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved, returns'")
 		shows(returns, late, step)
 		g.Exec(t, "UPDATE wallet_requests SET outcome = 'proved'")

@@ -36,7 +36,7 @@ func (p *Pages) sessions() desk.Feature {
 		Keys: slices.Concat([]string{untold.Text(), "sessions.id", "sessions.order"},
 			page.Keys("status.", parts...), page.Keys("sessions.problem.", sessionFields...),
 			page.Keys("source.", session.SourceCamera, session.SourceForced, session.SourceDocument, session.SourceReceiver,
-				"declined", "no_document", "wallet", "photo")),
+				"declined", "no_document", "wallet", "photo"), page.Keys("sessions.expired_", stages...)),
 	}
 }
 
@@ -106,6 +106,22 @@ func decidedText(source session.Source, status session.Status, way session.Way) 
 
 // DecidedBy is the key of who decided, or "" if nobody did.
 func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Shown()) }
+
+// Reason is the key of what an open session waits for, or why one has expired; or "".
+func (v sessionRowView) Reason() string {
+	if v.Status.Status == session.StatusPending && v.AskedAt != nil {
+		return "status.asked"
+	}
+	if v.Status.Status != session.StatusExpired || v.Source != "" {
+		return ""
+	}
+	story := storyView{Story: insight.StoryOf(session.Session{Status: session.StatusExpired, OpenedAt: v.OpenedAt,
+		BegunAt: v.BegunAt, DocumentOpenedAt: v.AskedAt, Setbacks: v.Setbacks}, time.Time{})}
+	if story.Why != "" && story.Refused == "" && !story.Offered {
+		return "timeline.setback_" + story.Why
+	}
+	return "sessions.expired_" + story.stage()
+}
 
 // newRows returns the rows of a list at an address.
 func newRows(rows []insight.SessionRow, list string) records[sessionRowView] {

@@ -113,7 +113,7 @@ func TestStory(t *testing.T) {
 			"The shopper is at the camera check.</li>", "Your age check is still open.\n\nPlease", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
 			"no face was checked in time. The browser said that it found no camera.</li>",
-			"was up. Your camera gave the page no picture. On a computer, connect", ""},
+			"no picture.\n\nPlease start a new check in our shop: you get a new link there. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. The check of a face has " +
 				"not begun. The camera ran, and no face was seen well enough to begin.</li>",
@@ -141,8 +141,8 @@ func TestStory(t *testing.T) {
 			"source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
-			"your age could not be estimated. Allow the camera for this page in your browser, next to the address, and in " +
-			"your device’s settings. Then try again.\n\nPlease start the check again in our shop.\n\nIf the camera still " +
+			"your age could not be estimated.\n\nPlease start the check again in our shop. Allow the camera for this page in " +
+			"your browser, next to the address, and in your device’s settings. Then try again.\n\nIf the camera still " +
 			"does not work, begin on another device or in another browser, or choose on the page “Use another device” or, " +
 			"if it " +
 			"offers that, “Use a document instead”.", ""},
@@ -191,9 +191,11 @@ func TestStory(t *testing.T) {
 			"Forced in test mode"},
 		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver created this session", "no shopper waits",
 			"Receiver test"},
-		{"status = 'EXPIRED'", "Nobody opened the link in time.", "Please start a new check in our shop.", ""},
+		{"status = 'EXPIRED'", "Nobody opened the link in time.",
+			"Please start a new check in our shop: you get a new link there.", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
-			"The shopper began the camera check and did not finish it in time.", "Please start a new check in our shop.", ""},
+			"The shopper began the camera check and did not finish it in time.",
+			"Please start a new check in our shop: you get a new link there.", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, status = 'EXPIRED'", "The camera’s estimate was below",
 			"choose “Use a document instead” at its start, and show", ""},
 	} {
@@ -309,10 +311,12 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,
 		"status = 'EXPIRED'" + young: minor,
 		"status = 'EXPIRED', " + `setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_refused"}]'`: "Die Zeit für Ihre " +
-			"Altersprüfung war abgelaufen. Ihre Kamera lieferte der Seite kein Bild. Erlauben Sie die Kamera",
+			"Altersprüfung war abgelaufen. Ihre Kamera lieferte der Seite kein Bild.\n\nBitte beginnen Sie in unserem Shop " +
+			"eine neue Prüfung: Dort erhalten Sie einen neuen Link. Erlauben Sie die Kamera",
 		"document_opened_at = NULL, status = 'EXPIRED', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_embedded"}]'`: "Die Zeit für Ihre Altersprüfung war " +
-			"abgelaufen.\n\nBitte beginnen Sie in unserem Shop eine neue Prüfung.\n\nÖffnen Sie unseren Shop diesmal",
+			"abgelaufen.\n\nBitte beginnen Sie in unserem Shop eine neue Prüfung: Dort erhalten Sie einen neuen Link.\n\n" +
+			"Öffnen Sie unseren Shop diesmal",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="tell"`, "</ul>")

@@ -259,8 +259,7 @@ func (l *Locale) Has(key string) bool {
 	return ok
 }
 
-// covers reports the first difference from the keys and placeholders of ref and
-// from the plural forms of the language.
+// covers reports the first difference from the keys and placeholders of ref and from the plural forms of the language.
 func (l *Locale) covers(ref *Locale) error {
 	for _, key := range slices.Sorted(maps.Keys(l.texts)) {
 		if _, ok := ref.texts[key]; !ok {

@@ -26,8 +26,7 @@ type documentView struct {
 	UsedUp    bool          // no camera time is left for documents
 }
 
-// offerDocument shows the choice. The query says why the last document was
-// refused; an unknown value shows nothing.
+// offerDocument shows the choice. The query says why the last document was refused; an unknown value shows nothing.
 func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	ways, err := p.ways(c, v)
 	if err != nil {
@@ -88,8 +87,7 @@ func (p *Pages) choices(c echo.Context, v visit) ([]session.Way, error) {
 	return p.ways(c, v)
 }
 
-// document answers POST /v/{token}/document: the shopper chooses a way or
-// declines the offer.
+// document answers POST /v/{token}/document: the shopper chooses a way or declines the offer.
 func (p *Pages) document(c echo.Context, v visit) error {
 	var err error
 	next, ctx := v.path, c.Request().Context()

@@ -16,9 +16,8 @@ var forcedResults = map[string]session.Result{
 	"spoof":    session.ResultSpoof,
 }
 
-// unforcible returns the name of the notice that refuses the values of force, or
-// "" if they are allowed. For a session that has ended, every known value is
-// allowed and shows the session's page.
+// unforcible returns the name of the notice that refuses the values of force, or "" if they are allowed. For a session
+// that has ended, every known value is allowed and shows the session's page.
 func (p *Pages) unforcible(v visit, values []string) string {
 	result, known := forcedResults[values[0]]
 	switch {
@@ -32,8 +31,7 @@ func (p *Pages) unforcible(v visit, values []string) string {
 	return ""
 }
 
-// force applies a result to a test session. It needs neither cookie nor
-// script.
+// force applies a result to a test session. It needs neither cookie nor script.
 func (p *Pages) force(c echo.Context, v visit, name string) error {
 	if p.status(v) == session.StatusPending {
 		if err := p.claim(c, &v); err != nil {
@@ -49,8 +47,7 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 			return p.refuseForce(c, notice, v) // the document check was opened in the meantime
 		}
 		if err == nil && !v.owner {
-			// The session began in another browser. This request decided it, so this
-			// browser sees the result too.
+			// The session began in another browser. This request decided it, so this browser sees the result too.
 			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
 				return err
 			}

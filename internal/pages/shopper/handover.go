@@ -12,8 +12,7 @@ import (
 	"rsc.io/qr"
 )
 
-// registerHandover registers the pages on which a phone makes the camera check
-// for another browser.
+// registerHandover registers the pages on which a phone makes the camera check for another browser.
 func (p *Pages) registerHandover(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	e.Match(getOrHead, "/v/:token/handover", p.at(nil, p.showHandover), page.Compress)
@@ -55,8 +54,7 @@ func (p *Pages) offerHandover(c echo.Context, v visit) error {
 	return p.onward(c, v, next)
 }
 
-// showHandover answers GET /v/{token}/handover: the code to scan, and what the
-// phone is doing.
+// showHandover answers GET /v/{token}/handover: the code to scan, and what the phone is doing.
 func (p *Pages) showHandover(c echo.Context, v visit) error {
 	offer, state, err := p.handoverStateOf(c, v)
 	if err != nil {

@@ -54,10 +54,9 @@ func preferOf(ways []session.Way) string {
 	return ""
 }
 
-// asked answers GET /v/{token}?asked, to which the merchant's own page leads after it
-// has asked what the introduction asks. Nothing but the next step is left to show, unless
-// the shopper has to choose or to consent. That it is the merchant's page is seen by the
-// address that the browser says it comes from; without it, the introduction is shown.
+// asked answers GET /v/{token}?asked, to which the merchant's own page leads after it has asked what the introduction
+// asks. Nothing but the next step is left to show, unless the shopper has to choose or to consent. That it is the
+// merchant's page is seen by the address that the browser says it comes from; without it, the introduction is shown.
 func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
 	from, _ := url.Parse(c.Request().Referer()) // nil, if it cannot be read
 	home, _ := url.Parse(v.sess.SuccessURL)
@@ -81,9 +80,8 @@ func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
 	return true, p.onward(c, v, v.path+"/camera?"+c.QueryString())
 }
 
-// start answers POST /v/{token}/start. The shopper continues from the introduction with
-// the camera, or with a document if that is offered. The session is bound to this
-// browser.
+// start answers POST /v/{token}/start. The shopper continues from the introduction with the camera, or with a document
+// if that is offered. The session is bound to this browser.
 func (p *Pages) start(c echo.Context, v visit) error {
 	switch choice := c.FormValue("choice"); choice {
 	case "", "camera":

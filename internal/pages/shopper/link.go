@@ -44,9 +44,8 @@ func (l *link) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// wire is a network connection whose remaining reads can be limited. This is needed
-// because the library reads messages of any length in its close handshake, without a
-// deadline.
+// wire is a network connection whose remaining reads can be limited. This is needed because the library reads messages
+// of any length in its close handshake, without a deadline.
 type wire struct {
 	net.Conn
 	limited atomic.Bool
@@ -70,10 +69,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answerHandshake answers GET page.HandshakePath. It accepts a WebSocket handshake and
-// ends the connection at once, so that an operator can test whether a reverse proxy
-// passes WebSockets. If a proxy has removed the handshake from the request, the answer
-// is 426.
+// answerHandshake answers GET page.HandshakePath. It accepts a WebSocket handshake and ends the connection at once, so
+// that an operator can test whether a reverse proxy passes WebSockets. If a proxy has removed the handshake from the
+// request, the answer is 426.
 func (p *Pages) answerHandshake(c echo.Context) error {
 	conn, err := websocket.Accept(&handshake{ResponseWriter: c.Response()}, c.Request(), nil)
 	if err != nil {

@@ -138,8 +138,7 @@ func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 	return p.giveCookie(c, v, p.phoneCookie(c.Param("handover")), session.MaxLifetime)
 }
 
-// onPhone returns the handler of what a phone does below /h/{handover} for the session's own
-// browser.
+// onPhone returns the handler of what a phone does below /h/{handover} for the session's own browser.
 func (p *Pages) onPhone(answer func(echo.Context, visit) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v, err := p.phoneVisit(c)

@@ -39,8 +39,7 @@ func (p *Pages) allowsPhoto(v visit) bool {
 	return p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
 }
 
-// showPhoto answers GET /v/{token}/photo: the request for consent, then the
-// camera.
+// showPhoto answers GET /v/{token}/photo: the request for consent, then the camera.
 func (p *Pages) showPhoto(c echo.Context, v visit) error {
 	if v.sess.FaceMatchAt == nil {
 		return p.askPhoto(c, v, photoView{})

@@ -6,8 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// PrivacyPath is the page to which the footer links if neither the tenant nor the
-// operator has a privacy notice.
+// PrivacyPath is the page to which the footer links if neither the tenant nor the operator has a privacy notice.
 const PrivacyPath = "/privacy"
 
 type privacyView struct {

@@ -14,8 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// layout is the view of the frame around every page. The view of each screen
-// embeds it.
+// layout is the view of the frame around every page. The view of each screen embeds it.
 type layout struct {
 	page.Frame
 	look

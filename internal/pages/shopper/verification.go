@@ -72,9 +72,8 @@ func (p *Pages) openScreen(v visit) screen {
 	}
 }
 
-// show answers GET /v/{token} with the page for the session's state, or with the result
-// that a test session's force parameter names. A wrong parameter is reported even if
-// the session is not available.
+// show answers GET /v/{token} with the page for the session's state, or with the result that a test session's force
+// parameter names. A wrong parameter is reported even if the session is not available.
 func (p *Pages) show(c echo.Context) error {
 	v, err := p.anyVisit(c)
 	if err != nil {
@@ -144,9 +143,8 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	}
 }
 
-// showUsedUp ends the camera check of a session without attempts left, and writes the
-// page that follows. Usually the last attempt ends the check itself, but it cannot if
-// its server has stopped.
+// showUsedUp ends the camera check of a session without attempts left, and writes the page that follows. Usually the
+// last attempt ends the check itself, but it cannot if its server has stopped.
 func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
 	v.sess, err = p.cfg.Sessions.EndAttempt(c.Request().Context(), v.sess, "")
 	if err != nil && !isLate(err) {
@@ -174,10 +172,9 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 	return c.Redirect(http.StatusSeeOther, url)
 }
 
-// onward redirects to path. After a pass it writes a page instead, which says so and
-// then leads to the merchant by itself. A form must not be answered with a redirect to
-// the merchant: browsers apply form-action to every redirect after a form, and the
-// policy does not name the merchant's site.
+// onward redirects to path. After a pass it writes a page instead, which says so and then leads to the merchant by
+// itself. A form must not be answered with a redirect to the merchant: browsers apply form-action to every redirect
+// after a form, and the policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
 		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
@@ -218,8 +215,7 @@ const (
 
 var reasons = []reason{whyEstimate, whyNoEstimate, whyNoCamera, whyDocument, whyNoPerson, whyDeclined}
 
-// whyOf returns why a session ended in FALLBACK. It reveals nothing that the
-// shopper did not see.
+// whyOf returns why a session ended in FALLBACK. It reveals nothing that the shopper did not see.
 func whyOf(s session.Session) reason {
 	switch {
 	case s.Source == session.SourceDocument && s.Shown() == "":

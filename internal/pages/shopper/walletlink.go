@@ -46,8 +46,7 @@ func formOf(scheme string, signed, code bool) walletForm {
 	}
 }
 
-// path is where wallets post their answers to a request. session is the path of the
-// session's pages.
+// path is where wallets post their answers to a request. session is the path of the session's pages.
 func (f walletForm) path(session, request string) string {
 	if f.code {
 		return codePath + request + f.suffix
@@ -63,9 +62,8 @@ func (f walletForm) requestPath(session, request string) string {
 	return session + "/r" + f.suffix
 }
 
-// codePath begins the addresses in codes that another device scans. They name a request
-// instead of the session's link, so that the codes are small and do not reveal the
-// link.
+// codePath begins the addresses in codes that another device scans. They name a request instead of the session's link,
+// so that the codes are small and do not reveal the link.
 const codePath = "/v/w/"
 
 // visitByCode reads the session of a request that was made by a code, like visit.

@@ -296,7 +296,7 @@ const helped = {
   "my camera stayed black": "the-camera-does-not-open",
   "I am 40": "a-shopper-was-refused-wrongly",
   "I am 40 and was refused": "a-shopper-was-refused-wrongly",
-  "shop not told": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
+  "webhook not accepted": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "the shop says I am not verified": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   charged: "charged-for-the-check-and-refunds",
   "I was charged": "charged-for-the-check-and-refunds",
