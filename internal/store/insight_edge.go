@@ -82,8 +82,12 @@ func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) 
 	})
 }
 
-// PutReplica implements insight.ReplicaStore.
+// PutReplica implements insight.ReplicaStore. A SQLite file has one server: the others were seen before it started,
+// and were killed.
 func (s *Store) PutReplica(ctx context.Context, r insight.Replica, before time.Time) error {
+	if s.postgres == nil && r.StartedAt.After(before) {
+		before = r.StartedAt
+	}
 	return s.Update(ctx, func(tx *Tx) error {
 		err := tx.db.Clauses(clause.OnConflict{
 			Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"seen_at"}),

@@ -13,14 +13,6 @@ import (
 // that a tenant with very many does not delay others.
 const eventBatch = 500
 
-// endpointDisabled reports whether an endpoint is disabled. An endpoint without a
-// record is not, nor is the empty ID.
-func (tx *Tx) endpointDisabled(id string) (bool, error) {
-	var n int64
-	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
-	return n > 0, err
-}
-
 // finishEndpoint updates the endpoint after an attempt and reports whether it is disabled.
 func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled bool, err error) {
 	before, err := tx.lockEndpoint(d, v)

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
@@ -28,18 +30,17 @@ func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) err
 // CountUnfinished implements session.RecordStore.
 func (s *Store) CountUnfinished(
 	ctx context.Context, tenantID uuid.UUID, now time.Time,
-) (open []time.Time, events int64, err error) {
+) (open, events int64, last time.Time, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		err := tx.db.Model(&session.Session{}).Order("expires_at").
+		sessions := tx.db.Model(&session.Session{}).
 			Where("tenant_id = ? AND created_at > ?", tenantID, now.Add(-session.MaxLifetime)). // lets the query use the index
-			Where("status = ? AND expires_at > ?", session.StatusPending, now).Pluck("expires_at", &open).Error
-		if err != nil {
-			return err
-		}
-		return tx.db.Table("webhook_events").Where("tenant_id = ? AND status IN ?", tenantID,
-			undelivered).Count(&events).Error
+			Where("status = ? AND expires_at > ?", session.StatusPending, now).Session(&gorm.Session{})
+		return cmp.Or(sessions.Count(&open).Error,
+			sessions.Select("expires_at").Order("expires_at DESC").Limit(1).Scan(&last).Error,
+			tx.db.Table("webhook_events").Where("tenant_id = ? AND status IN ?", tenantID, undelivered).
+				Count(&events).Error)
 	})
-	return open, events, err
+	return open, events, last, err
 }
 
 // LockRecord implements session.RecordTx.
@@ -65,7 +66,7 @@ func (tx *Tx) LockRecords(
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return tx.records(rows, tx.forUpdateUnlocked())
+	return tx.records(rows, tx.forUpdate(clause.LockingOptionsSkipLocked))
 }
 
 // records adds to each session the state of its event. It locks the events, because a delivered event may be made due

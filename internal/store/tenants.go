@@ -155,6 +155,14 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 	})
 }
 
+// HasTwin implements tenant.Store.
+func (s *Store) HasTwin(ctx context.Context, t tenant.Tenant) (bool, error) {
+	twins, err := viewAll[tenant.Tenant](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Select("id").Where("name = ? AND id <> ?", t.Name, t.ID).Limit(1)
+	})
+	return len(twins) > 0, err
+}
+
 // TenantNames implements tenant.Store.
 func (s *Store) TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]string, error) {

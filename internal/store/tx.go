@@ -101,7 +101,11 @@ func (s *Store) retry(parent context.Context, try func(ctx context.Context) (aga
 		if errors.Is(parent.Err(), context.Canceled) {
 			return context.Canceled // the caller cancelled; the database is not at fault
 		}
-		if !again || n == attempts || routine.Wait(ctx, backoff(n)) != nil {
+		// The waits double from 10 ms. Each is spread over half to one and a half times
+		// that, so that two transactions that collided do not collide again.
+		base := 10 * time.Millisecond << (n - 1)
+		//nolint:gosec // spreading load, not a secret
+		if !again || n == attempts || routine.Wait(ctx, base/2+rand.N(base)) != nil {
 			return translate(err)
 		}
 	}
@@ -124,29 +128,14 @@ func operation() string {
 	}
 }
 
-// backoff doubles from 10 ms. It is spread over half to one and a half times
-// that, so that two transactions that collided do not collide again.
-func backoff(n int) time.Duration {
-	base := 10 * time.Millisecond << (n - 1)
-	return base/2 + rand.N(base) //nolint:gosec // spreading load, not a secret
-}
-
 // forUpdate locks the rows that the query finds until the transaction ends. SQLite needs no row locks, because
-// its transactions exclude other writers from the start.
-func (tx *Tx) forUpdate() *gorm.DB {
+// its transactions exclude other writers from the start. With clause.LockingOptionsSkipLocked it skips rows that
+// another transaction has locked: one that locks many rows in its own order would deadlock with others that do.
+func (tx *Tx) forUpdate(options ...string) *gorm.DB {
 	if !tx.postgres {
 		return tx.db
 	}
-	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-}
-
-// forUpdateUnlocked is forUpdate, but skips rows that another transaction has locked. A transaction that locks
-// many rows in its own order would otherwise deadlock with others that do.
-func (tx *Tx) forUpdateUnlocked() *gorm.DB {
-	if !tx.postgres {
-		return tx.db
-	}
-	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
+	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: strings.Join(options, " ")})
 }
 
 // skipLocked returns the clause that locks the rows of a query and skips those

@@ -33,9 +33,9 @@ func (r Record) Open(now time.Time) bool {
 type RecordStore interface {
 	// UpdateRecords runs fn in one transaction.
 	UpdateRecords(ctx context.Context, fn func(RecordTx) error) error
-	// CountUnfinished returns when those of a tenant's sessions that are open at now expire, the last at the end, and
-	// how many of its events have not been delivered yet.
-	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open []time.Time, events int64, err error)
+	// CountUnfinished returns how many of a tenant's sessions are open at now, how many of its events have not been
+	// delivered yet, and when the last of the sessions expires.
+	CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, events int64, last time.Time, err error)
 }
 
 // RecordTx is one transaction that deletes sessions.
@@ -217,13 +217,13 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if !t.Disabled {
 		return tenant.ErrEnabled
 	}
-	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
-	if err != nil || len(open) == 0 && undelivered == 0 {
+	open, undelivered, last, err := r.store.CountUnfinished(ctx, t.ID, r.now())
+	if err != nil || open == 0 && undelivered == 0 {
 		return err
 	}
-	text := fmt.Sprintf("still in use: sessions open: %d, webhooks to be delivered: %d", len(open), undelivered)
-	if len(open) > 0 {
-		text += "; the last session expires at " + open[len(open)-1].UTC().Format(time.RFC3339)
+	text := fmt.Sprintf("still in use: sessions open: %d, webhooks to be delivered: %d", open, undelivered)
+	if open > 0 {
+		text += "; the last session expires at " + last.UTC().Format(time.RFC3339)
 	}
 	return fault.New(fault.Conflict, text)
 }

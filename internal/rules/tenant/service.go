@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"agegate/internal/rules/audit"
@@ -170,12 +169,7 @@ func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error
 
 // HasTwin reports whether another tenant has a tenant's name.
 func (s *Service) HasTwin(ctx context.Context, t Tenant) (bool, error) {
-	for page, err := range s.All(ctx) {
-		if err != nil || slices.ContainsFunc(page, func(o Tenant) bool { return o.Name == t.Name && o.ID != t.ID }) {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	return s.store.HasTwin(ctx, t)
 }
 
 // Names returns the names of tenants by ID; a tenant that does not exist is missing.

@@ -185,6 +185,8 @@ type Store interface {
 	// FindTenants returns at most limit tenants oldest first, whose name contains a text or whose ID equals it. The
 	// case of ASCII letters does not matter.
 	FindTenants(ctx context.Context, text string, limit int) ([]Tenant, error)
+	// HasTwin is Service.HasTwin.
+	HasTwin(ctx context.Context, t Tenant) (bool, error)
 	// TenantNames is Service.Names.
 	TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that belongs to it, the ledger included,

@@ -350,6 +350,17 @@ func TestReplicasAreListedWhileTheyReport(t *testing.T) {
 		if got, err = s.Replicas(t.Context(), start); err != nil || len(got) != 1 {
 			t.Errorf("after the other was gone: %+v, %v", got, err)
 		}
+		// The first one is killed, and a third starts. A SQLite file has one server.
+		third := first
+		third.ID, third.StartedAt, third.SeenAt = id(t), first.SeenAt.Add(time.Second), first.SeenAt.Add(time.Second)
+		wantNoError(t, s.PutReplica(t.Context(), third, start))
+		want := []insight.Replica{first, third}
+		if strings.HasSuffix(t.Name(), "/sqlite") {
+			want = want[1:]
+		}
+		if got, err = s.Replicas(t.Context(), start); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("after one was killed: %+v, %v", got, err)
+		}
 	})
 }
 

@@ -11,8 +11,49 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
+
+// TestTwins: two tenants of exactly the same name know of each other.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		first, second := newTenant(t, s), newTenant(t, s)
+		alone := first
+		alone.Name = "bottle shop"
+		for _, tt := range []struct {
+			of   tenant.Tenant
+			want bool
+		}{{first, true}, {second, true}, {alone, false}} {
+			if twin, err := s.HasTwin(t.Context(), tt.of); err != nil || twin != tt.want {
+				t.Errorf("%s: %t, %v", tt.of.Name, twin, err)
+			}
+		}
+	})
+}
+
+// TestUnfinishedAreCounted: open sessions are counted, and the end of the last one is known.
+func TestUnfinishedAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		records, owner := s.(session.RecordStore), newTenant(t, s)
+		if open, events, last, err := records.CountUnfinished(t.Context(), owner.ID, start); err != nil || open != 0 ||
+			events != 0 || !last.IsZero() {
+			t.Errorf("of none: %d, %d, %s, %v", open, events, last, err)
+		}
+		long := sessionOf(t, owner)
+		long.ExpiresAt = stored(start.Add(time.Hour))
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(long) })
+		newSession(t, s, owner)
+		for now, want := range map[time.Time]int64{start: 2, start.Add(45 * time.Minute): 1} {
+			open, events, last, err := records.CountUnfinished(t.Context(), owner.ID, now)
+			if err != nil || open != want || events != 0 || !last.Equal(long.ExpiresAt) {
+				t.Errorf("at %s: %d, %d, %s, %v", now, open, events, last, err)
+			}
+		}
+	})
+}
 
 func TestTenantsAreFound(t *testing.T) {
 	t.Parallel()
