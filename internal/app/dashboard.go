@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"agegate/internal/app/config"
@@ -45,7 +46,10 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Ways: func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, error) {
 			return doctor.Ways(ctx, cfg, a.Store, a.now())(of, livemode)
 		},
-		Health: a.health(cfg, sealer), HTTPS: isHTTPS(cfg), Refuses: GuardedClient(cfg).Refuses,
+		Health: a.health(cfg, sealer), Refuses: GuardedClient(cfg).Refuses,
+		HTTPS: !slices.ContainsFunc([]string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL}, func(address string) bool {
+			return !strings.HasPrefix(address, "https://")
+		}),
 	})
 	return err
 }

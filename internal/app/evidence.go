@@ -62,11 +62,8 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 // evidence builds the evidence service of the dashboard.
 func (a *App) evidence(cfg config.Config, sealer *credential.Sealer) (*evidence.Service, error) {
 	key, err := NewEvidenceKey(sealer)
-	if err != nil {
-		return nil, err
-	}
-	about, err := Installation(cfg)
-	if err != nil {
+	about, unread := Installation(cfg)
+	if err := errors.Join(err, unread); err != nil {
 		return nil, err
 	}
 	return evidence.NewService(a.Store, a.Insight, key, about, a.now), nil

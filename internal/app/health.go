@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // healthFor is how long findings are reused, so that repeated visits of the page do not cause new examinations.
-const healthFor = 15 * time.Second
+const healthFor = 4 * time.Second
 
 // health returns a function that reads the health of the installation, as far as this process knows it.
 func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.Context) (dashboard.Health, error) {
@@ -36,13 +35,6 @@ func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.
 		known.Estimate = a.pages != nil && (a.pages.pool == nil || !doctor.ForResearch(a.pages.pool.Manifest.Tail))
 		return known, nil
 	}
-}
-
-// isHTTPS reports whether all public addresses are https.
-func isHTTPS(cfg config.Config) bool {
-	return !slices.ContainsFunc([]string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL}, func(address string) bool {
-		return !strings.HasPrefix(address, "https://")
-	})
 }
 
 // healthFindings returns each finding once, by its name.

@@ -185,7 +185,9 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	errs = append(errs, c.checkTLS(listen)...)
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
-			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))
+			const key = ": 32 random bytes in base64, for example from openssl rand -base64 32"
+			hints := map[string]string{SecretKeyName: key, NewSecretKeyName: key}
+			errs = append(errs, fmt.Errorf("%s must be set%s", name, hints[name]))
 		}
 	}
 	if len(errs) > 0 {
@@ -243,13 +245,6 @@ func (c *Config) checkLinks() []error {
 		}
 	}
 	return errs
-}
-
-func hint(name string) string {
-	if name == SecretKeyName || name == NewSecretKeyName {
-		return ": 32 random bytes in base64, for example from openssl rand -base64 32"
-	}
-	return ""
 }
 
 // deriveURLs fills in the addresses whose defaults are other addresses.

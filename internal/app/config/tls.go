@@ -76,16 +76,14 @@ func (c *Config) checkTLS(listen string) (errs []error) {
 	if !strings.HasPrefix(c.BaseURL, "https://") {
 		errs = append(errs, fmt.Errorf("%s must be an https address where the gateway serves https itself", baseURLName))
 	}
-	if t.ACME && slices.ContainsFunc(c.Origins(), func(u *url.URL) bool { return !isName(u.Hostname()) }) {
+	if t.ACME && slices.ContainsFunc(c.Hosts(), func(host string) bool {
+		_, err := netip.ParseAddr(host)
+		return err == nil || !strings.Contains(strings.Trim(host, "."), ".") || strings.HasSuffix(host, ".")
+	}) {
 		errs = append(errs, fmt.Errorf("%s needs public addresses with names in DNS, such as https://age.example.com: "+
 			"no certificate is given for an address or a name without a dot", tlsName))
 	}
 	return errs
-}
-
-func isName(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err != nil && strings.Contains(strings.Trim(host, "."), ".") && !strings.HasSuffix(host, ".")
 }
 
 // Origins returns the public https addresses, one for each host: those for which

@@ -61,13 +61,14 @@ func Unknown(environ []string) []error {
 			"enableServiceLinks: false for the pod, or rename the Service", slices.Min(links)))
 	}
 	for _, name := range slices.DeleteFunc(given, isIgnored) {
-		errs = append(errs, fmt.Errorf("%s is not a variable of agegate; the nearest is %s (%s=%[1]s lets it be)", name,
+		errs = append(errs, fmt.Errorf("%s is not a variable of agegate%s (%s=%[1]s lets it be)", name,
 			nearest(name, known), ignoreUnknownName))
 	}
 	return errs
 }
 
-// nearest returns the name with the smallest edit distance, underscores aside, of those that begin so if any does.
+// nearest says which name has the smallest edit distance, underscores aside, of those that begin so if any does. It
+// says nothing if none begins so and more than a third of what follows AGEGATE_ differs: that would mislead.
 func nearest(name string, names []string) string {
 	bare := strings.NewReplacer("_", "").Replace
 	name = bare(name)
@@ -75,7 +76,11 @@ func nearest(name string, names []string) string {
 	if len(begun) > 0 {
 		names = begun
 	}
-	return slices.MinFunc(names, func(a, b string) int { return distance(name, bare(a)) - distance(name, bare(b)) })
+	near := slices.MinFunc(names, func(a, b string) int { return distance(name, bare(a)) - distance(name, bare(b)) })
+	if len(begun) == 0 && 3*distance(name, bare(near)) > len(name)-len("AGEGATE") {
+		return ""
+	}
+	return "; the nearest is " + near
 }
 
 // distance returns how many characters must be inserted, deleted or replaced to turn a

@@ -33,7 +33,9 @@ func TestUnknownVariables(t *testing.T) {
 		{[]string{"AGEGATE_PORT=tcp://10.0.0.7:8080", "AGEGATE_SERVICE_HOST=10.0.0.7", "AGEGATE_SERVICE_PORT_HTTP=80",
 			"AGEGATE_PORT_8080_TCP_ADDR=10.0.0.7", "AGEGATE_PAGES_PORT_8080_TCP=tcp://10.0.0.8:8080"},
 			[]string{"AGEGATE_PAGES_PORT_8080_TCP is a service link of Kubernetes"}},
-		{[]string{"AGEGATE_PORT=8080"}, []string{"AGEGATE_PORT is not a variable"}},
+		{[]string{"AGEGATE_PORT=8080"}, []string{"AGEGATE_PORT is not a variable of agegate (AGEGATE_IGNORE_UNKNOWN="}},
+		{[]string{"AGEGATE_COLOUR_SCHEME=x", "AGEGATE_XYZ=8080"}, []string{
+			"AGEGATE_COLOUR_SCHEME is not a variable of agegate (", "AGEGATE_XYZ is not a variable of agegate ("}},
 		{[]string{"AGEGATE_OTHERS=x", "AGEGATE_IGNORE_UNKNOWN=AGEGATE_OTHER,["}, []string{"AGEGATE_OTHERS is not"}},
 	} {
 		errs := Unknown(tt.environ)
