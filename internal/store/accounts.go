@@ -141,7 +141,8 @@ func (tx *Tx) PutSetupLink(l account.Link) error {
 	return tx.db.Clauses(clause.OnConflict{
 		Columns:     []clause.Column{{Name: "kind"}},
 		TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "kind = 'setup'"}}},
-		DoUpdates:   clause.AssignmentColumns([]string{"hash", "tenant_id", "note", "created_at", "expires_at"}),
+		DoUpdates: clause.AssignmentColumns([]string{"hash", "tenant_id", "note", "created_by", "created_at",
+			"expires_at"}),
 	}).Create(&l).Error
 }
 

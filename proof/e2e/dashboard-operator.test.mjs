@@ -138,9 +138,11 @@ test("users, system and the log of the instance are shown", async () => {
     await look(`operator-${path}`);
   }
   await page.goto(`${gateway.url}/operator/users`);
-  const another = new URL(await part(page, "another").getAttribute("href"));
-  await leads(page, part(page, "another"));
-  await page.locator(another.hash).waitFor();
+  await staff.asks(page, part(page, "invite-operator"));
+  await look("operator-users-invite");
+  await part(page, "confirm").click();
+  await sees(page, "made-link");
+  await look("operator-users-invited");
 });
 
 test("the table of replicas stays in its card", async () => {

@@ -106,7 +106,7 @@ func TestHealthy(t *testing.T) {
 				"AGEGATE_MODELS_DIR=../../../models", "AGEGATE_RETENTION="+map[string]string{"postgres": "90d"}[name])...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			want(t, found, "AGEGATE_RETENTION", doctor.OK, map[string]string{
-				"sqlite":   "it is not set: finished sessions are kept until somebody deletes them; webhook events go after 30 days",
+				"sqlite":   "it is not set: finished sessions are kept until somebody deletes them; webhook events go after 30",
 				"postgres": "finished sessions are deleted 90 days after their creation",
 			}[name])
 			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")

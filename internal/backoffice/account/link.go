@@ -28,7 +28,8 @@ var (
 	// ErrInvitedRole is the rule that a member becomes an owner only by promotion.
 	ErrInvitedRole = errors.New("must be developer, support, compliance or viewer")
 	// ErrOwnerExists refuses to invite an owner to a tenant that has one.
-	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
+	ErrOwnerExists = fault.New(fault.Conflict, "the tenant has an owner already, who can invite others in the dashboard "+
+		"under Team: agegate user recover or user enable lets one in again, and agegate user list names them all")
 )
 
 // Link returns the link of a token without using it up, or ErrLinkGone.

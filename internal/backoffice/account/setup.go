@@ -33,9 +33,11 @@ const another = "another"
 
 // NewOperatorLink is NewSetupLink for another operator, with an entry in the instance's log.
 func (s *Service) NewOperatorLink(ctx context.Context, actor audit.Actor, owned *uuid.UUID) (string, error) {
-	link := Link{Kind: LinkSetup, TenantID: owned, Note: another, ExpiresAt: s.now().Add(SetupTTL)}
+	link := Link{Kind: LinkSetup, TenantID: owned, Note: another, CreatedBy: makerOf(actor)}
+	link.ExpiresAt = s.now().Add(SetupTTL)
 	return s.newLink(ctx, link, func(tx Tx, link Link, _ string) error {
-		if err := tx.PutSetupLink(link); err != nil {
+		_, refused := lockMaker(tx, link)
+		if err := errors.Join(refused, tx.PutSetupLink(link)); err != nil {
 			return err
 		}
 		return tx.AppendAudit(audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.UserSetupLink})

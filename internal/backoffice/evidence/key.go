@@ -69,7 +69,3 @@ func (k PublicKey) ID() string {
 
 // Equal reports whether both are the same key.
 func (k PublicKey) Equal(other PublicKey) bool { return k.key.Equal(crypto.PublicKey(other.key)) }
-
-func (k PublicKey) verifies(message, signature []byte) bool {
-	return len(k.key) == ed25519.PublicKeySize && ed25519.Verify(k.key, message, signature)
-}

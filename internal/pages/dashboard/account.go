@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -49,8 +50,10 @@ func (p *Pages) account() desk.Feature {
 			}},
 			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
 			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
-			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setZone},
-			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setName},
+			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setOwn(zoneForm, "zone_set",
+				p.cfg.Accounts.SetZone, func(v *accountView) **page.Text { return &v.ZoneProblem })},
+			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setOwn(nameForm, "name_set",
+				p.cfg.Accounts.SetName, func(v *accountView) **page.Text { return &v.NameProblem })},
 		},
 		Screens: []string{"account"},
 		Keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
@@ -129,39 +132,29 @@ func (p *Pages) setLanguage(r *desk.Request) error {
 	return r.Done(accountPath, "language_set")
 }
 
-func (p *Pages) setZone(r *desk.Request) error {
-	var v accountView
-	return p.setOwn(r, zoneForm, "zone_set", &v, &v.ZoneProblem, func(zone string) error {
-		return p.cfg.Accounts.SetZone(r.Ctx(), r.Who, zone)
-	})
-}
-
-func (p *Pages) setName(r *desk.Request) error {
-	var v accountView
-	return p.setOwn(r, nameForm, "name_set", &v, &v.NameProblem, func(name string) error {
-		return p.cfg.Accounts.SetName(r.Ctx(), r.Who, name)
-	})
-}
-
-// setOwn sets the value of a form with one field, or shows the page with what is wrong with it.
+// setOwn returns a handler that sets the value of a form with one field, or shows the page with what is wrong with it.
 func (p *Pages) setOwn(
-	r *desk.Request, spec *desk.Form, notice string, v *accountView, problem **page.Text, set func(value string) error,
-) error {
-	f, err := r.Read(spec)
-	if err != nil {
-		return err
-	}
-	if f.OK() {
-		err := set(f.Fields[0].Value)
-		if err == nil {
-			return r.Done(accountPath, notice)
-		}
-		if err := f.Refuse(err); err != nil {
+	spec *desk.Form, notice string, set func(context.Context, account.Identity, string) error,
+	problem func(*accountView) **page.Text,
+) func(*desk.Request) error {
+	return func(r *desk.Request) error {
+		f, err := r.Read(spec)
+		if err != nil {
 			return err
 		}
+		if f.OK() {
+			err := set(r.Ctx(), r.Who, f.Fields[0].Value)
+			if err == nil {
+				return r.Done(accountPath, notice)
+			}
+			if err := f.Refuse(err); err != nil {
+				return err
+			}
+		}
+		v := &accountView{}
+		*problem(v) = f.Fields[0].Problem
+		return p.renderAccount(r, http.StatusUnprocessableEntity, v)
 	}
-	*problem = f.Fields[0].Problem
-	return p.renderAccount(r, http.StatusUnprocessableEntity, v)
 }
 
 func (p *Pages) leave(r *desk.Request) (*desk.Question, error) {

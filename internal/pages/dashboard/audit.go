@@ -93,7 +93,10 @@ type detailView struct {
 }
 
 // valueView is a value of a detail: the key of a text, or else as it is.
-type valueView struct{ Key, Text string }
+type valueView struct {
+	Key, Text string
+	At        time.Time // the zero time for what is none
+}
 
 // chainView says whether the log is unchanged.
 type chainView struct {
@@ -241,20 +244,30 @@ func (p *Pages) textOf(key string) string {
 	return ""
 }
 
-// valueOf returns how a value is shown: roles, modes and switches by their names.
+// valueTexts are the texts of values, and of some details what the texts of their values begin with.
+var valueTexts = map[string]string{"true": "settings.on", "false": "settings.off", "-1": "operator.unlimited",
+	"wallet photo": "settings.ways.all", "role": "role.", "mode": "page.", "document_ways": "settings.ways.",
+	"grace": "roll_key.grace."}
+
+// valueOf returns how a value is shown: by its name, or as people write times, lengths of time and lists.
 func (p *Pages) valueOf(name, value string) valueView {
-	key := ""
-	switch {
-	case value == "true":
-		key = "settings.on"
-	case value == "false":
-		key = "settings.off"
-	case name == "role":
-		key = p.textOf("role." + value)
-	case name == "mode":
-		key = p.textOf("page." + value)
+	switch name {
+	case "grace": // 24h0m0s, or 0s
+		value = strings.TrimSuffix(strings.TrimSuffix(value, "0m0s"), "s")
+	case "languages", "margins":
+		value = strings.NewReplacer(" ", ", ", "=", ": ").Replace(value)
+	case "name", "note", "reason", "brand_name": // somebody wrote it
+		return valueView{Text: value}
+	case "brand_logo":
+		value = value[:min(len(value), fingerprintShown)]
 	}
-	return valueView{key, value}
+	v := valueView{Text: value}
+	if begin := valueTexts[name]; begin != "" {
+		v.Key = p.textOf(begin + value)
+	}
+	v.Key = cmp.Or(v.Key, p.textOf(valueTexts[value]))
+	v.At, _ = time.Parse(time.RFC3339, value) // fails for what is no time
+	return v
 }
 
 // actorOf says who acted.

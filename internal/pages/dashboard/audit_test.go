@@ -116,6 +116,34 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 	})
 }
 
+// TestAuditValuesAreSaidAsPeopleDo: times, lengths of time, limits and lists are no raw values, and what somebody
+// wrote stays as it is.
+func TestAuditValuesAreSaidAsPeopleDo(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	o := newStaffed(t, g, nil)
+	if err := g.App.Store.AppendAct(t.Context(), audit.Act{
+		Scope: audit.OfTenant(o.shop.Tenant.ID), At: g.Clock.Now(), Actor: audit.System("test"), Action: audit.TenantUpdate,
+		Detail: audit.Detail{
+			Params: map[string]string{"grace": "24h0m0s", "until": "2026-01-02T03:04:05Z", "reason": "true", "new_key": "k"},
+			Changes: []audit.Change{{Setting: "free_checks", Old: "5", New: "-1"}, {Setting: "margins", New: "18=9 16=8"},
+				{Setting: "languages", New: "de en"}, {Setting: "document_ways", New: "wallet photo"},
+				{Setting: "wallet_pid", Old: "false", New: "true"}, {Setting: "name", Old: "role", New: "-1"}},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, body := o.owner.Get(t, o.at("/audit?lang=en&action="+string(audit.TenantUpdate)))
+	list := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(between(t, body, `<ul class="details">`, "</ul>"), " ")
+	list = strings.Join(strings.Fields(list), " ")
+	for _, says := range []string{"Grace period: In 24 hours", "Until: 2026-01-02 03:04 UTC", "Reason: true",
+		"Replaced by key: k", "5 becomes Unlimited", "becomes 18: 9, 16: 8", "becomes de, en",
+		"becomes With a wallet or a photographed document", "Off becomes On", "role becomes -1"} {
+		if !strings.Contains(list, says) {
+			t.Errorf("%q is not in %s", says, list)
+		}
+	}
+}
+
 // TestAuditLogListsAChangeOnce: a setting that an entry names among its values and among
 // its changes is one line, in both logs. A value that did not change is still listed.
 func TestAuditLogListsAChangeOnce(t *testing.T) {

@@ -89,9 +89,12 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft,
+	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft, Meter: "0%",
 		AlertBelow: limitText(r.Tenant.AlertBelow)}
-	v.Meter, v.PerDay = meter(v.FreeUsed, allowance.FreeLimit), round(v.PerDay)
+	if allowance.FreeLimit > 0 { // the used part
+		v.Meter = fmt.Sprintf("%.1f%%", min(100, 100*float64(v.FreeUsed)/float64(allowance.FreeLimit)))
+	}
+	v.PerDay = round(v.PerDay)
 	if v.Lasts = allowance.DaysLeft != nil; v.Lasts {
 		v.Days = *allowance.DaysLeft
 	}
@@ -141,14 +144,6 @@ func (p *Pages) notesOf(
 		notes[e.ID] = written[e.CreatedAt.UnixMicro()]
 	}
 	return notes, nil
-}
-
-// meter returns the used part of a limit in percent, at most 100.
-func meter(used, limit int64) string {
-	if limit <= 0 {
-		return "0%"
-	}
-	return fmt.Sprintf("%.1f%%", min(100, 100*float64(used)/float64(limit)))
 }
 
 func lineOf(r *desk.Request, e billing.Entry, note string) lineView {

@@ -85,8 +85,8 @@ type eventAct struct {
 
 // newEventAct returns nil if the user can do nothing about the event.
 func newEventAct(r *desk.Request, e webhook.Record) (*eventAct, error) {
-	if retry := retryHref(r, e); retry != "" {
-		return &eventAct{Retry: retry}, nil
+	if r.May(account.Develop) && webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) == nil {
+		return &eventAct{Retry: strings.Replace(r.Href(retryPath), ":event", e.ID, 1)}, nil
 	}
 	if !r.May(account.Resend) || e.Status == webhook.StatusNoDestination {
 		return nil, nil

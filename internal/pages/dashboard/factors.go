@@ -70,7 +70,12 @@ func (p *Pages) factors() desk.Feature {
 	f.Fill(at(newPasskeyPath), passkeyForm, p.addPasskey)
 	f.Fill(at(passwordPath), passwordForm, p.setPassword)
 	f.Ask(at(removePasskeyPath), removePasskeyForm, p.removePasskey)
-	f.Ask(at(removeTOTPPath), removeTOTPForm, p.removeTOTP)
+	f.Ask(at(removeTOTPPath), removeTOTPForm, func(r *desk.Request) (*desk.Question, error) {
+		return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
+			token, err := p.cfg.Accounts.RemoveTOTP(r.Ctx(), r.Who)
+			return renew(r, token, err, "totp_removed")
+		}}, nil
+	})
 	f.Ask(at(codesPath), newCodesForm, p.newCodes)
 	return f
 }
@@ -200,13 +205,6 @@ func (p *Pages) addTOTP(r *desk.Request) (*desk.Question, error) {
 			return r.Show(http.StatusOK, "codes", &codesView{Codes: codes, Added: true})
 		},
 	}, err
-}
-
-func (p *Pages) removeTOTP(r *desk.Request) (*desk.Question, error) {
-	return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
-		token, err := p.cfg.Accounts.RemoveTOTP(r.Ctx(), r.Who)
-		return renew(r, token, err, "totp_removed")
-	}}, nil
 }
 
 type codesView struct {

@@ -84,7 +84,8 @@ func (p *Pages) showKeys(r *desk.Request) error {
 	for _, k := range keys {
 		switch {
 		case k.InForceAt(now):
-			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), List: r.Href(sessionsPath) + "?key=" + k.ID.String(),
+			shown := keyView{KeyUse: k, Unused: now.Sub(*cmp.Or(k.LastUsedAt, &k.CreatedAt)) >= unusedAfter,
+				List:   r.Href(sessionsPath) + "?key=" + k.ID.String(),
 				Revoke: r.Href(keysPath) + "/" + k.ID.String() + "/revoke"}
 			if k.ExpiresAt == nil {
 				shown.Roll = r.Href(keysPath) + "/" + k.ID.String() + "/roll"
@@ -95,11 +96,6 @@ func (p *Pages) showKeys(r *desk.Request) error {
 		}
 	}
 	return r.Show(http.StatusOK, "keys", v)
-}
-
-// unused reports whether a key has not been used for unusedAfter.
-func unused(k tenant.APIKey, now time.Time) bool {
-	return now.Sub(*cmp.Or(k.LastUsedAt, &k.CreatedAt)) >= unusedAfter
 }
 
 func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {

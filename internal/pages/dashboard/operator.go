@@ -59,7 +59,7 @@ type listedTenant struct {
 	Passed  any        // the pass rate, as on the tenant's page
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 	Members []account.Member
-	Fails   bool // see Pages.fails
+	Fails   bool // see Pages.failed
 }
 
 // Ownerless reports that no owner has joined.
@@ -67,11 +67,14 @@ func (t listedTenant) Ownerless() bool {
 	return !slices.ContainsFunc(t.Members, func(m account.Member) bool { return m.Role == account.Owner })
 }
 
-// fails reports whether one of live mode fails or is disabled, and is not only retried.
-func (p *Pages) fails(endpoints []insight.FailingEndpoint) bool {
-	return slices.ContainsFunc(endpoints, func(e insight.FailingEndpoint) bool {
-		return e.Livemode && p.standing(e.Endpoint) != "retrying"
-	})
+// failed returns the tenants of which an endpoint of live mode fails or is disabled, and is not only retried.
+func (p *Pages) failed(endpoints []insight.FailingEndpoint) (of []tenant.Tenant) {
+	for _, e := range endpoints {
+		if e.Livemode && p.standing(e.Endpoint) != "retrying" {
+			of = append(of, tenant.Tenant{ID: e.TenantID, Name: e.Name})
+		}
+	}
+	return slices.CompactFunc(of, func(a, b tenant.Tenant) bool { return a.ID == b.ID })
 }
 
 // listed returns tenants with what they use.
@@ -94,7 +97,7 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 	for _, t := range found {
 		use, others := used[t.ID], func(m account.Member) bool { return m.TenantID != t.ID }
 		rows = append(rows, listedTenant{t, use, rateTile(use.PassRate).Value, invited[t.ID],
-			slices.DeleteFunc(slices.Clone(all), others), p.fails(use.Failing)})
+			slices.DeleteFunc(slices.Clone(all), others), p.failed(use.Failing) != nil})
 	}
 	return rows, err
 }

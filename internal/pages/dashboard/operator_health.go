@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"slices"
 
 	"agegate/internal/pages/dashboard/desk"
@@ -40,13 +41,16 @@ var FindingPlaces = map[string]string{
 }
 
 // setups are the items of a new instance's checklist, whose texts are system.setup.<name>, with the heading of
-// the documentation or the page of the dashboard where each is done.
-var setups = []struct{ name, place, page string }{
+// the documentation or the page of the dashboard where each is done. A gateway can go without the optional ones.
+var setups = []struct {
+	name, place, page string
+	optional          bool
+}{
 	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
 	{name: "estimate", place: "go-live#commercial-use-and-the-licence-of-the-estimate"},
 	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},
-	{name: "mail", place: "configure#set-a-mail-server"},
-	{name: "metrics", place: "watch#metrics-and-logs"},
+	{name: "mail", place: "configure#set-a-mail-server", optional: true},
+	{name: "metrics", place: "watch#metrics-and-logs", optional: true},
 	{name: "backup", place: "back-up#backup"},
 	{name: "second_factor", page: usersPath},
 	{name: "tenant", page: newTenantPath},
@@ -55,7 +59,8 @@ var setups = []struct{ name, place, page string }{
 // conditionView is what the page shows of the installation's health.
 type conditionView struct {
 	Findings []shownFinding
-	Todo     []todoView // what the checklist has left
+	Todo     []todoView // what the checklist has left of what is needed
+	Optional []todoView // what else can be set up
 	Done     []string   // the names of the items that are done
 	Free     string     // how much of the database's disk is free; empty if that is not known
 }
@@ -65,7 +70,7 @@ type shownFinding struct {
 	Href string // what the documentation says about it
 }
 
-// All is how many items the checklist has.
+// All is how many items the checklist has, without optional ones that are not done.
 func (v *conditionView) All() int { return len(v.Todo) + len(v.Done) }
 
 func healthKeys() (keys []string) {
@@ -80,15 +85,15 @@ func healthKeys() (keys []string) {
 	return keys
 }
 
-// readHealth returns the findings and the checklist. failing says that live webhooks do not
+// readHealth returns the findings and the checklist. failed are the tenants whose live webhooks do not
 // arrive, which is a problem as for agegate doctor.
-func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error) {
+func (p *Pages) readHealth(r *desk.Request, failed []tenant.Tenant) (*conditionView, error) {
 	health, err := p.cfg.Health(r.Ctx())
 	if err != nil {
 		return nil, err
 	}
-	if failing {
-		health.Findings = append([]Finding{{Name: "webhooks", Problem: true}}, health.Findings...)
+	if failed != nil {
+		health.Findings = append([]Finding{{Name: "webhooks", Problem: true, Tenants: failed}}, health.Findings...)
 	}
 	setup, err := p.cfg.Insight.Setup(r.Ctx())
 	if err != nil {
@@ -113,13 +118,14 @@ func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error
 		}
 	}
 	for _, s := range setups {
+		item := todoView{Name: s.name, Href: cmp.Or(s.page, guide+s.place)}
 		switch {
 		case done[s.name]:
 			v.Done = append(v.Done, s.name)
-		case s.page != "":
-			v.Todo = append(v.Todo, todoView{Name: s.name, Href: s.page})
+		case s.optional:
+			v.Optional = append(v.Optional, item)
 		default:
-			v.Todo = append(v.Todo, todoView{Name: s.name, Href: guide + s.place})
+			v.Todo = append(v.Todo, item)
 		}
 	}
 	return v, nil

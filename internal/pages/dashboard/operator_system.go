@@ -27,13 +27,15 @@ type systemView struct {
 	Drift   bool           // the replicas differ
 	Waiting string         // how long the oldest due delivery has waited; may be empty
 	Size    string         // of the database
-	Health  *conditionView // nil for a part of the page, and if it could not be read
+	Days    int            // after which finished sessions are deleted; 0 for never
+	Health  *conditionView // nil if it could not be read
 	Unread  bool           // whether the health could not be read
 }
 
 // replicaView is a replica with its marks.
 type replicaView struct {
 	insight.Replica
+	Late  bool // it missed a report, so it was probably killed
 	Marks []markView
 }
 
@@ -54,16 +56,14 @@ func (p *Pages) showSystem(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &systemView{System: state, Size: bytesText(state.Database.Bytes)}
-	v.Rows, v.Drift = replicaViews(state.Replicas)
+	v := &systemView{System: state, Size: bytesText(state.Database.Bytes), Days: int(p.cfg.Retention.Hours() / 24)}
+	v.Rows, v.Drift = replicaViews(state.Replicas, state.AsOf)
 	if state.Queue.OldestDue > 0 {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
 	}
-	if r.Part() == "" {
-		v.Health, err = p.readHealth(r, p.fails(state.Queue.Endpoints))
-		if v.Unread, err = r.Unread("health", err); err != nil {
-			return err
-		}
+	v.Health, err = p.readHealth(r, p.failed(state.Queue.Endpoints))
+	if v.Unread, err = r.Unread("health", err); err != nil {
+		return err
 	}
 	return r.Show(http.StatusOK, "system", v)
 }
@@ -73,8 +73,9 @@ const fingerprintShown = 12
 
 // replicaViews marks values that differ from those of most replicas; if equally many replicas have two values,
 // from the newest replica's. A replica without models either has another configuration or serves the API alone,
-// so its models and calibration are not compared.
-func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
+// so its models and calibration are not compared. Nothing is of one that is late.
+func replicaViews(replicas []insight.Replica, now time.Time) (views []replicaView, drift bool) {
+	late := func(r insight.Replica) bool { return now.Sub(r.SeenAt) > insight.GoneAfter/2 }
 	usual := map[string]string{}
 	counts := map[[2]string]int{}
 	marksOf := func(r insight.Replica) []markView {
@@ -82,7 +83,7 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 			{"config", r.Config, false}}
 	}
 	compared := func(r insight.Replica, m markView) bool {
-		return r.Models != "" || m.Name == "version" || m.Name == "config"
+		return !late(r) && (r.Models != "" || m.Name == "version" || m.Name == "config")
 	}
 	for _, r := range replicas {
 		for _, m := range marksOf(r) {
@@ -97,7 +98,7 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 		}
 	}
 	for _, r := range replicas {
-		view := replicaView{Replica: r, Marks: marksOf(r)}
+		view := replicaView{r, late(r), marksOf(r)}
 		for i := range view.Marks {
 			m := &view.Marks[i]
 			m.Odd = compared(r, *m) && m.Value != usual[m.Name]

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
@@ -13,6 +14,7 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -104,6 +106,9 @@ type tenantPage struct {
 	Newest              []insight.SessionRow // the newest live session, if there is one
 	Offers              []page.Text          // what its check offers live for a target age of 18
 	Disabling           *audit.Entry         // nil for an enabled one
+	Brand               brand.Brand
+	URLs                map[string]string // the hosts of its callback URLs, by their names in the audit log
+	Now                 time.Time
 	Acts, Dangerous     []actLink
 }
 
@@ -118,7 +123,12 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
+	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap), Now: p.cfg.Now(),
+		URLs: map[string]string{"success_url": tenant.HostPort(t.SuccessURL), "cancel_url": tenant.HostPort(t.CancelURL),
+			"webhook_url": tenant.HostPort(t.WebhookURL)}}
+	if v.Brand, err = p.cfg.Tenants.Brand(r.Ctx(), t.ID); err != nil {
+		return err
+	}
 	scope := insight.Scope{TenantID: t.ID, Livemode: true}
 	o, err := p.cfg.Insight.Overview(r.Ctx(), scope, insight.WindowMonth, r.Zone())
 	if err != nil {

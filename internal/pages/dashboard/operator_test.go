@@ -446,7 +446,7 @@ func TestSystem(t *testing.T) {
 		at := g.Clock.Now()
 		for i, models := range []string{"aaaa", "aaaa", "bbbb", ""} {
 			err := g.App.Insight.Heartbeat(t.Context(), insight.Replica{
-				ID: uuid.New(), StartedAt: at.Add(time.Duration(i) * time.Second), Version: "v1", Models: models, Config: "cccc",
+				ID: uuid.New(), StartedAt: at.Add(time.Duration(i-9) * time.Second), Version: "v1", Models: models, Config: "cccc",
 			})
 			if err != nil {
 				t.Fatal(err)

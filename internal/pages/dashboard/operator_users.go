@@ -59,6 +59,17 @@ func (p *Pages) operatorUsers() desk.Feature {
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: usersPath, MinRole: desk.Operator, Handle: p.showUsers}},
 		Screens: []string{"users", "operator_link"},
 	}
+	f.Ask(desk.Route{Path: usersPath + "/invite", MinRole: desk.Operator, StepUp: desk.Always},
+		&desk.Form{Name: "operator_invite"}, func(r *desk.Request) (*desk.Question, error) {
+			return &desk.Question{Safe: true, Back: usersPath, Do: func(*desk.FormView) error {
+				link, err := p.cfg.Accounts.NewOperatorLink(r.Ctx(), r.Who.OperatorActor(), nil)
+				if err != nil {
+					return err
+				}
+				return r.Show(http.StatusOK, "operator_link", &madeLinkView{Title: page.Say("operator_invite.button"),
+					Hint: page.Say("users.operator_hint"), Link: link, Back: usersPath})
+			}}, nil
+		})
 	askAll(p, &f, userPath, userActs, func(r *desk.Request) (u account.User, values []any, back string, err error) {
 		u, err = desk.Named(r, "user", p.cfg.Accounts.UserByID)
 		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,6 +95,58 @@ func TestAnotherOperator(t *testing.T) {
 		bob, err := g.App.Accounts.UserByEmail(t.Context(), person("bob").Get("email"))
 		if err != nil || !bob.Operator {
 			t.Errorf("bob is an operator: %t, %v", bob.Operator, err)
+		}
+	})
+}
+
+// TestAnOperatorInvitesAnother: the link of the page makes an operator. It ends when the one who made it is disabled.
+func TestAnOperatorInvitesAnother(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op := operating(t, g)
+		invite := func() string {
+			t.Helper()
+			_, body := op.Fill(t, "/operator/users/invite?lang=en", nil)
+			link := regexp.MustCompile(`/dashboard/link/[\w-]+`).FindString(body)
+			if e := newest(t, g, audit.Instance); link == "" || e.Action != audit.UserSetupLink ||
+				e.Actor.ID != op.User.ID.String() {
+				t.Errorf("the link %q: the log has %s by %v", link, e.Action, e.Actor)
+			}
+			return link
+		}
+		res, _ := g.Nobody().Post(t, invite(), person("bob"))
+		want(t, "the link", res, 303, "/dashboard")
+		bob, err := g.App.Accounts.UserByEmail(t.Context(), person("bob").Get("email"))
+		if err != nil || !bob.Operator {
+			t.Errorf("bob is an operator: %t, %v", bob.Operator, err)
+		}
+		link := invite()
+		if err := g.App.Accounts.Disable(t.Context(), audit.Operator(bob.ID, "bob"), op.User.ID); err != nil {
+			t.Fatal(err)
+		}
+		res, _ = g.Nobody().Post(t, link, person("eve"))
+		want(t, "the link of a disabled operator", res, 410, "")
+	})
+}
+
+// TestWhatAnOwnerSetIsShown: a tenant's page shows operators its brand, the hosts of its callback URLs and the
+// command for its evidence.
+func TestWhatAnOwnerSetIsShown(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op, named := operating(t, g), func(t *tenant.Tenant) { t.Name = "Corner" }
+		shop := g.Shop(t, "https://hooks.example:8443/secret", named).Tenant
+		colour := "#1f5f5b"
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), shop.ID,
+			tenant.Changes{Brand: &tenant.BrandChanges{Colour: &colour}}); err != nil {
+			t.Fatal(err)
+		}
+		_, body := op.Get(t, operatedAt(shop.ID)+"?lang=en")
+		for part, says := range map[string]string{"brand": "Corner <code>#1f5f5b</code>",
+			"urls":     "Webhook URL: <code>hooks.example:8443</code>",
+			"evidence": "agegate evidence --tenant " + shop.ID.String() + " --from 20"} {
+			if shown := between(t, body, `data-testid="`+part+`"`, "</dd>"); !strings.Contains(shown, says) ||
+				strings.Contains(shown, "secret") {
+				t.Errorf("%s: %s", part, shown)
+			}
 		}
 	})
 }

@@ -117,7 +117,11 @@ type urlView struct {
 func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	sent, begin := r.Request().PostForm, stored(r.Tenant, look)
-	present := digestOf(begin)
+	var hashes []string // of each stored setting: saving tells by them what somebody changed after the page was shown
+	for i := 1; i < len(begin); i += 2 {
+		hashes = append(hashes, fmt.Sprintf("%.3x", sha256.Sum256([]byte(begin[i]))))
+	}
+	present := strings.Join(hashes, " ")
 	show := func(status int, f *desk.FormView) error {
 		if sent.Has("preview") {
 			return p.previewForm(r, f, look)
@@ -192,15 +196,6 @@ func checked(on bool) string {
 		return "1"
 	}
 	return ""
-}
-
-// digestOf returns a short hash of each stored setting. The form carries them, so that saving the
-// form can tell what somebody changed after the page was shown.
-func digestOf(settings []string) (all string) {
-	for i := 1; i < len(settings); i += 2 {
-		all += fmt.Sprintf(" %.3x", sha256.Sum256([]byte(settings[i])))
-	}
-	return all
 }
 
 // changesOf returns the changes in the form, and marks what is wrong with it.

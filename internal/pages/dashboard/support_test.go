@@ -367,8 +367,4 @@ func TestSupportReadsWhatTheCheckOffers(t *testing.T) {
 	if !strings.Contains(says, "(operator): The bill is unpaid") {
 		t.Errorf("the operator's page of the disabled tenant says %q", says)
 	}
-	if _, body = op.Get(t, "/operator/users?lang=en"); !strings.Contains(body, "agegate user setup-link --another") ||
-		!strings.Contains(body, "/docs/staff#add-a-second-operator") {
-		t.Error("the users' page does not say how an operator is added")
-	}
 }

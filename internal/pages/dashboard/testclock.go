@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"strings"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
@@ -101,12 +100,4 @@ func newClock(r *desk.Request, record insight.Record) *clockView {
 		return nil
 	}
 	return v
-}
-
-// retryHref returns the address of an early attempt, or "".
-func retryHref(r *desk.Request, e webhook.Record) string {
-	if !r.May(account.Develop) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
-		return ""
-	}
-	return strings.Replace(r.Href(retryPath), ":event", e.ID, 1)
 }

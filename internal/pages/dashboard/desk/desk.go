@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -65,7 +66,10 @@ func New(cfg Config) (*Desk, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Desk{cfg: cfg, byPattern: map[string]Route{}, host: hostOfURL(cfg.URL)}
+	d := &Desk{cfg: cfg, byPattern: map[string]Route{}}
+	if u, err := url.Parse(cfg.URL); err == nil {
+		d.host = plainHost(u.Scheme, u.Host)
+	}
 	screens := []string{}
 	keys := ownKeys()
 	funcs := maps.Clone(blocks)

@@ -3,7 +3,6 @@ package desk
 import (
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -20,15 +19,6 @@ const movedFor = 5 * time.Second
 // errHost answers a browser that was redirected to the dashboard's host and still
 // arrives under another one: 421, see RFC 9110, section 15.5.20.
 var errHost = echo.NewHTTPError(http.StatusMisdirectedRequest)
-
-// hostOfURL returns the host and port that browsers send for an address, without the scheme's own port.
-func hostOfURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return plainHost(u.Scheme, u.Host)
-}
 
 // plainHost returns a host and port in lower case, without the scheme's default port.
 func plainHost(scheme, hostPort string) string {
