@@ -52,8 +52,8 @@ func shows(t *testing.T, op *gatewaytest.Staff, when, kind string, want ...strin
 	}
 }
 
-// forget lets the time pass for which findings are remembered.
-func forget(g *gatewaytest.Gateway) { g.Clock.Advance(4 * time.Second) }
+// forget lets the time pass for which findings and figures are remembered.
+func forget(g *gatewaytest.Gateway) { g.Clock.Advance(15 * time.Second) }
 
 // TestHealth: each finding appears with the state that it is about, and vanishes with
 // it.
