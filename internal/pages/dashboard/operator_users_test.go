@@ -150,3 +150,21 @@ func TestWhatAnOwnerSetIsShown(t *testing.T) {
 		}
 	})
 }
+
+// TestInvitingASecondFirstOwner: the refusal names what to do where the owner cannot log in.
+func TestInvitingASecondFirstOwner(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, ada := g.Shop(t, "", nil).Tenant.ID, g.SignIn(t, false)
+		g.Join(t, ada, shop, account.Owner)
+		_, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"), shop, account.Invitation{})
+		for _, way := range []string{"under Team", "agegate user recover", "user enable", "agegate user list"} {
+			if !errors.Is(err, account.ErrOwnerExists) || !strings.Contains(err.Error(), way) {
+				t.Errorf("%q is not in %v", way, err)
+			}
+		}
+		_, body := operating(t, g).Fill(t, operatedAt(shop)+"/invite?lang=en", nil)
+		if !strings.Contains(body, "make a recovery link on the page Users") {
+			t.Error("the page names no way out")
+		}
+	})
+}
