@@ -107,13 +107,10 @@ func decidedText(source session.Source, status session.Status, way session.Way) 
 // DecidedBy is the key of who decided, or "" if nobody did.
 func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Shown()) }
 
-// Reason is the key of what an open session waits for, or why one has expired; or "".
-func (v sessionRowView) Reason() string {
-	if v.Status.Status == session.StatusPending && v.AskedAt != nil {
-		return "status.asked"
-	}
-	if v.Status.Status != session.StatusExpired || v.Source != "" {
-		return ""
+// Undecided is the key of why a session has no result.
+func (v sessionRowView) Undecided() string {
+	if v.Status.Status != session.StatusExpired {
+		return "sessions.undecided"
 	}
 	story := storyView{Story: insight.StoryOf(session.Session{Status: session.StatusExpired, OpenedAt: v.OpenedAt,
 		BegunAt: v.BegunAt, DocumentOpenedAt: v.AskedAt, Setbacks: v.Setbacks}, time.Time{})}
