@@ -11,11 +11,13 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// Bounds of a search: matches of one kind, letters with which names are searched, and names in one search.
+// Bounds of a search: matches of one kind, letters with which names are searched, names in one search, and words of a
+// mail that are compared with the guide.
 const (
 	maxHits    = 10
 	minLetters = 2
 	maxNames   = 20
+	maxTold    = 200
 )
 
 // hitView is something that a search found.

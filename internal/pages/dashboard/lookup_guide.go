@@ -81,7 +81,8 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	}
 	guide, _, _ := strings.Cut(at[0], "#")
 	text = strings.Trim(lowered(text), "….:?")
-	topics, words := p.topics(), slices.Sorted(slices.Values(wordsOf(text)))
+	words := wordsOf(text)
+	topics, words := p.topics(), slices.Sorted(slices.Values(words[:min(len(words), maxTold)]))
 	silent, told := strings.Fields(at[1]), 0
 	scores, known := make([]float64, len(topics)), make([]int, len(topics))
 	for _, word := range slices.Compact(words) {
