@@ -79,9 +79,9 @@ func Examine(ctx context.Context, o Options) {
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
 	kept := "it is not set: finished sessions are kept until somebody deletes them"
 	if o.Config.Retention > 0 {
-		kept = fmt.Sprintf("finished sessions are deleted %d days after their creation", int(o.Config.Retention.Hours()/24))
+		kept = fmt.Sprintf("finished sessions are deleted %dd after their creation", int(o.Config.Retention.Hours()/24))
 	}
-	e.ok("AGEGATE_RETENTION", fmt.Sprintf("%s; webhook events go after %d days, and the audit log and the ledger stay",
+	e.ok("AGEGATE_RETENTION", fmt.Sprintf("%s; webhook events go after %dd, and the audit log and the ledger stay",
 		kept, int(webhook.Retention.Hours()/24)))
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)

@@ -107,7 +107,7 @@ func TestHealthy(t *testing.T) {
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			want(t, found, "AGEGATE_RETENTION", doctor.OK, map[string]string{
 				"sqlite":   "it is not set: finished sessions are kept until somebody deletes them; webhook events go after 30",
-				"postgres": "finished sessions are deleted 90 days after their creation",
+				"postgres": "finished sessions are deleted 90d after their creation",
 			}[name])
 			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")
 			if text := fmt.Sprint(found); !strings.Contains(text,
