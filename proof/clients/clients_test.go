@@ -137,24 +137,25 @@ func runtime(t *testing.T, program string) string {
 func testShop(t *testing.T, dir, port string, program []string) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	_, address, log := open(t, g, dir, port, program)
+	answers := func(browser *http.Client, address string, status int, text string) {
+		t.Helper()
+		if got, body := get(t, browser, address); got != status || !strings.Contains(body, text) {
+			t.Errorf("%s is answered %d %s", address, got, body)
+		}
+	}
 	honest, other := gatewaytest.Browser(), gatewaytest.Browser()
+	answers(honest, address+"/", http.StatusOK, `action="/buy"`)
 	page := buy(t, honest, address)
 	buy(t, other, address)
-	if status, _ := get(t, honest, address+"/thanks"); status != http.StatusForbidden {
-		t.Errorf("a bare visit is answered %d", status)
-	}
+	answers(honest, address+"/cancelled", http.StatusOK, "not paid")
+	answers(honest, address+"/thanks", http.StatusForbidden, "")
 	res, _ := g.Force(t, honest, gatewaytest.Created{VerificationURL: page}, "verified")
 	pass := res.Header.Get("Location")
 	gatewaytest.WaitFor(t, "the release by webhook", func() bool { return strings.Count(log.String(), "released") == 1 })
-	if status, _ := get(t, other, pass); status != http.StatusForbidden {
-		t.Errorf("another shopper's pass is answered %d", status)
-	}
-	if status, _ := get(t, honest, strings.Replace(pass, "VERIFIED", "verified", 1)); status != http.StatusForbidden {
-		t.Errorf("a changed pass is answered %d", status)
-	}
-	for range 2 {
-		if status, body := get(t, honest, pass); status != http.StatusOK || !strings.Contains(body, "Released") {
-			t.Errorf("the pass is answered %d %s", status, body)
+	for _, own := range []string{pass, strings.Replace(pass, "VERIFIED", "verified", 1), address + "/thanks"} {
+		answers(other, own, http.StatusForbidden, "")
+		for range 2 {
+			answers(honest, own, http.StatusOK, "Released") // also when the token has expired
 		}
 	}
 	if n := strings.Count(log.String(), "released"); n != 1 {

@@ -5,9 +5,11 @@ package clients
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
 )
 
 // TestFrameworks runs the shops of the guide to frameworks, with the clients installed
@@ -39,6 +41,38 @@ func TestFrameworks(t *testing.T) {
 			testShop(t, dir, port, follow(t, dir, "docs/guides/frameworks.md", env, shop.language, shop.framework))
 		})
 	}
+}
+
+// TestCertifyExpress attacks the shop in Express with the lines that the guide to
+// agegate-dev certify adds to it.
+func TestCertifyExpress(t *testing.T) {
+	dir := t.TempDir()
+	env := nodeTools(t, dir)
+	packed := strings.TrimSpace(run(t, dir, nil, "npm", "pack", "--silent", sdk("typescript")))
+	run(t, dir, nil, "mv", packed, "agegate-client-0.tgz")
+	program := follow(t, dir, "docs/guides/frameworks.md", env, "In JavaScript", "Express")
+	guide := readFile(t, filepath.Join(visiontest.Root(), "docs/certify.md"))
+	header, probe, _ := strings.Cut(strings.TrimPrefix(blocks(guide, []string{"The shop's description"})[1], "js\n"), "\n")
+	server := filepath.Join(dir, "server.mjs")
+	write(t, server, strings.NewReplacer("  response.cookie(", "  "+header+"\n  response.cookie(",
+		"app.use((error", probe+"\napp.use((error").Replace(readFile(t, server)))
+	gateway := "localhost:" + freePort(t)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_LISTEN="+gateway, "AGEGATE_VERIFY_URL=http://"+gateway)
+	c, address, _ := open(t, g, dir, freePort(t), program)
+	report, text := attack(t, g, c, strings.ReplaceAll(`
+webhook_url: SHOP/webhook
+cancel_url: SHOP/cancelled
+releases_on: [redirect, webhook]
+order: {url: SHOP/buy, method: POST}
+probe: {url: "SHOP/orders/{session}/released"}
+settle: 0s
+replay: 20ms
+age: 18
+`, "SHOP", address), nil)
+	if !report.Passed() {
+		t.Error(text)
+	}
+	t.Log(report.Summary())
 }
 
 // pythonTools makes an environment that has Debian's packages, and in which pip asks no

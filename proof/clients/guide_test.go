@@ -13,6 +13,7 @@ import (
 	"agegate/internal/lab/certify"
 	"agegate/internal/lab/testkey"
 	"agegate/internal/lab/verify"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 )
 
@@ -50,36 +51,45 @@ func TestGuideShops(t *testing.T) {
 			program = append([]string{"env", "AGEGATE_URL=" + between.URL}, program...)
 			c, address, _ := open(t, g, t.TempDir(), freePort(t), program)
 
-			client, err := testkey.New(g.URL, c.Test.APIKey)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var secrets certify.Secrets
-			if secrets.Redirect, err = verify.Secret(c.Test.RedirectSecret); err != nil {
-				t.Fatal(err)
-			}
-			if secrets.Webhook, err = verify.Secret(c.Test.WebhookSecret); err != nil {
-				t.Fatal(err)
-			}
-			shop, err := certify.ReadTarget(strings.NewReader(strings.ReplaceAll(target, "SHOP", address)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			shop.Front = front
-			near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-			tools := certify.Tools{Client: webhook.NewClient(near, nil), Random: rand.Reader, Now: g.Clock.Now}
-			report, err := certify.Attack(t.Context(), client, secrets, shop, tools, certify.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text strings.Builder
-			if err := report.Write(&text, "text"); err != nil {
-				t.Fatal(err)
-			}
+			report, text := attack(t, g, c, strings.ReplaceAll(target, "SHOP", address), front)
 			if !report.Passed() || len(report.Results) != len(certify.Plan()) {
-				t.Errorf("%d of %d cases:\n%s", len(report.Results), len(certify.Plan()), &text)
+				t.Errorf("%d of %d cases:\n%s", len(report.Results), len(certify.Plan()), text)
 			}
 			t.Log(report.Summary())
 		})
 	}
+}
+
+// attack tries the cases of agegate-dev certify on a shop, and returns the report and its text.
+func attack(t *testing.T, g *gatewaytest.Gateway, c tenant.Credentials, target string, front *certify.Front) (
+	*certify.Report, string,
+) {
+	t.Helper()
+	client, err := testkey.New(g.URL, c.Test.APIKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secrets certify.Secrets
+	if secrets.Redirect, err = verify.Secret(c.Test.RedirectSecret); err != nil {
+		t.Fatal(err)
+	}
+	if secrets.Webhook, err = verify.Secret(c.Test.WebhookSecret); err != nil {
+		t.Fatal(err)
+	}
+	shop, err := certify.ReadTarget(strings.NewReader(target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Front = front
+	near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	tools := certify.Tools{Client: webhook.NewClient(near, nil), Random: rand.Reader, Now: g.Clock.Now}
+	report, err := certify.Attack(t.Context(), client, secrets, shop, tools, certify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := report.Write(&text, "text"); err != nil {
+		t.Fatal(err)
+	}
+	return report, text.String()
 }

@@ -85,6 +85,7 @@ func TestRefusals(t *testing.T) {
 		_, err := c.CreateSession(context.Background(), CreateSessionRequest{TargetAge: 18}, CreateSessionParams{})
 		var got *Error
 		if !errors.As(err, &got) || got.Status != 503 || got.Detail != want.Detail || got.Code != want.Code ||
+			err.Error() != "agegate: 503 "+want.Detail+" (request R1)" ||
 			len(got.Violations) != len(want.Violations) || got.RequestID != "R1" || got.RetryAfter != 5*time.Second {
 			t.Errorf("%s: %+v", body, err)
 		}

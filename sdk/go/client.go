@@ -58,8 +58,14 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// Error returns the status and the detail, which repeat nothing of the request.
-func (e *Error) Error() string { return fmt.Sprintf("agegate: %d %s", e.Status, e.Detail) }
+// Error returns the status, the detail and the request's ID, which repeat nothing of the request.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("agegate: %d %s", e.Status, e.Detail)
+	if e.RequestID != "" {
+		text += " (request " + e.RequestID + ")"
+	}
+	return text
+}
 
 // call sends a request and decodes a 2xx answer into out. Any other answer is an
 // *Error.

@@ -142,7 +142,7 @@ namespace {
         same("refused", "accepted", "a sender's refusal");
     } catch (AgegateException $error) {
         $got = [$error->getMessage(), $error->requestId, $error->retryAfter];
-        same(["429 Slow down", "R2", 7], $got, "a sender's refusal");
+        same(["429 Slow down (request R2)", "R2", 7], $got, "a sender's refusal");
     }
     same([
         ["POST", "http://age.example/api/v1/sessions/create",
@@ -176,7 +176,7 @@ namespace {
             $refusing->client()->getSessionStatus("s");
             same("refused", "accepted", $text);
         } catch (AgegateException $error) {
-            same([$text, $status, "R1", 5], [$error->getMessage(), $error->status, $error->requestId, $error->retryAfter], $text);
+            same(["$text (request R1)", $status, "R1", 5], [$error->getMessage(), $error->status, $error->requestId, $error->retryAfter], $text);
             same($status === 402 ? "insufficient_credit" : null, $error->errorCode, $text);
         }
     }

@@ -114,7 +114,7 @@ class Test(unittest.TestCase):
             client, _ = self.answering(status, body, {"X-Request-ID": "R1", "Retry-After": "5"})
             with self.assertRaises(AgegateError) as refused:
                 client.get_session_status("s")
-            self.assertEqual(str(refused.exception), text)
+            self.assertEqual(str(refused.exception), f"{text} (request R1)")
             self.assertEqual((refused.exception.request_id, refused.exception.retry_after), ("R1", 5))
 
     def test_the_key_goes_nowhere_else(self):

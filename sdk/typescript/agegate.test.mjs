@@ -72,9 +72,9 @@ test("refusals", async () => {
       assert(error instanceof AgegateError && error.requestId === "R1" && error.retryAfter === 5);
       return error.message;
     });
-  assert.equal(await text(401, '{"detail":"Invalid API key"}'), "401 Invalid API key");
-  assert.equal(await text(402, '{"detail":{"code":"insufficient_credit","message":"Top up."}}'), "402 Top up.");
-  assert.equal(await text(422, '{"detail":[{"type":"missing","loc":["body","target_age"]}]}'), "422 missing at body.target_age");
-  assert.equal(await text(502, "<html>"), "502 ");
-  assert.equal(await text(302, ""), "302 ");
+  assert.equal(await text(401, '{"detail":"Invalid API key"}'), "401 Invalid API key (request R1)");
+  assert.equal(await text(402, '{"detail":{"code":"insufficient_credit","message":"Top up."}}'), "402 Top up. (request R1)");
+  assert.equal(await text(422, '{"detail":[{"type":"missing","loc":["body","target_age"]}]}'), "422 missing at body.target_age (request R1)");
+  assert.equal(await text(502, "<html>"), "502  (request R1)");
+  assert.equal(await text(302, ""), "302  (request R1)");
 });

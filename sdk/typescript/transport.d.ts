@@ -1,6 +1,6 @@
 import type { Violation } from "./types.js";
 
-/** A refusal by the gateway. Its text is the status and the detail. */
+/** A refusal by the gateway. Its text is the status, the detail and the request's ID. */
 export declare class AgegateError extends Error {
   constructor(response: Response, body: any);
   status: number;

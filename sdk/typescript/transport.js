@@ -1,4 +1,4 @@
-/** A refusal by the gateway. Its text is the status and the detail. */
+/** A refusal by the gateway. Its text is the status, the detail and the request's ID. */
 export class AgegateError extends Error {
   /**
    * @param {Response} response
@@ -9,7 +9,8 @@ export class AgegateError extends Error {
     const violations = Array.isArray(detail) ? detail : [];
     const text = typeof detail === "string" ? detail
       : violations.map((v) => `${v.type} at ${v.loc.join(".")}`).join(", ") || detail?.message || response.statusText;
-    super(`${response.status} ${text}`);
+    const requestId = response.headers.get("X-Request-ID") ?? "";
+    super(`${response.status} ${text}${requestId && ` (request ${requestId})`}`);
     this.name = "AgegateError";
     this.status = response.status;
     /** @type {string} */
@@ -18,7 +19,7 @@ export class AgegateError extends Error {
     this.code = detail?.code;
     /** @type {import("./types.js").Violation[]} */
     this.violations = violations;
-    this.requestId = response.headers.get("X-Request-ID") ?? "";
+    this.requestId = requestId;
     this.retryAfter = Number(response.headers.get("Retry-After") ?? 0) || 0;
   }
 }

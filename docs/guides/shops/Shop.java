@@ -38,7 +38,7 @@ public class Shop {
 
     static final class Order {
         String browser, session;
-        int released;
+        volatile int released;
     }
 
     final List<Order> orders = new ArrayList<>(); // the newest first; a real shop has a database
@@ -57,15 +57,16 @@ public class Shop {
         try {
             String path = exchange.getRequestURI().getPath();
             switch (exchange.getRequestMethod() + " " + path.replaceFirst("^/orders/.*", "/orders")) {
+                case "GET /" -> page(exchange, "<form method='post' action='/buy'><button>Buy</button></form>");
                 case "POST /buy" -> buy(exchange);
                 case "GET /thanks" -> thanks(exchange);
-                case "GET /cancelled" -> send(exchange, 200, "Nothing was bought.");
+                case "GET /cancelled" -> page(exchange, "<p>Your order is not paid. <a href='/'>Try again</a></p>");
                 case "POST /webhook" -> webhook(exchange);
                 case "GET /orders" -> order(exchange, path.split("/"));
                 default -> send(exchange, 404, "");
             }
         } catch (IOException | InterruptedException | RuntimeException e) {
-            System.err.println(e.getMessage()); // says the gateway's detail
+            System.err.println(e.getMessage()); // says the gateway's detail and the request's ID
             send(exchange, 502, "Please try again.");
         } finally {
             exchange.close();
@@ -92,7 +93,8 @@ public class Shop {
 
     void thanks(HttpExchange exchange) throws IOException {
         Order order = orderOf(exchange, "");
-        if (order == null || !redirectProves(exchange.getRequestURI().getRawQuery(), order.session)) {
+        boolean released = order != null && order.released > 0; // by the webhook, or before the page was loaded again
+        if (order == null || !released && !redirectProves(exchange.getRequestURI().getRawQuery(), order.session)) {
             send(exchange, 403, "Not verified.");
             return;
         }
@@ -163,14 +165,15 @@ public class Shop {
         HttpRequest.Builder to(HttpRequest.Builder request);
     }
 
-    // Sends a request to the gateway. Every answer but a success is an error with the gateway's detail.
+    // Sends a request to the gateway. Every answer but a success is an error with the gateway's detail and the request's ID.
     JsonObject call(String path, Change change) throws IOException, InterruptedException {
         URI address = URI.create(System.getenv("AGEGATE_URL") + "/api/v1/sessions/" + path);
         HttpRequest request = change.to(HttpRequest.newBuilder(address).timeout(Duration.ofSeconds(15)))
             .header("X-API-Key", API_KEY).build();
         HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
         if (answer.statusCode() / 100 != 2) {
-            throw new IOException("The gateway answers " + answer.statusCode() + ": " + answer.body());
+            throw new IOException("The gateway answers " + answer.statusCode() + ": " + answer.body()
+                + " (request " + answer.headers().firstValue("X-Request-ID").orElse("") + ")");
         }
         return JsonParser.parseString(answer.body()).getAsJsonObject();
     }
@@ -252,6 +255,11 @@ public class Shop {
             throw new IllegalArgumentException(variable + " must be " + prefix + " and 32 bytes in base64");
         }
         return new SecretKeySpec(Base64.getDecoder().decode(secret.replaceFirst(prefix, "")), "HmacSHA256");
+    }
+
+    static void page(HttpExchange exchange, String html) throws IOException {
+        exchange.getResponseHeaders().set("Content-Type", "text/html");
+        send(exchange, 200, html);
     }
 
     static void send(HttpExchange exchange, int status, String text) throws IOException {

@@ -29,7 +29,7 @@ function change(callable $change): mixed
     return $result;
 }
 
-/** Sends a request to the gateway. Every answer but a success is an error with the gateway's detail. */
+/** Sends a request to the gateway. Every answer but a success is an error with the gateway's detail and the request's ID. */
 function call(string $method, string $path, string $body = "", array $headers = []): array
 {
     $http = ["method" => $method, "content" => $body, "timeout" => 15, "ignore_errors" => true, "follow_location" => 0,
@@ -39,7 +39,8 @@ function call(string $method, string $path, string $body = "", array $headers = 
     $status = (int) (explode(" ", $http_response_header[0] ?? "")[1] ?? 0);
     $given = $answer === false ? null : json_decode($answer, true);
     if ($status < 200 || $status > 299 || !is_array($given)) {
-        throw new RuntimeException("The gateway answers $status: $answer");
+        $request = implode(preg_grep("~^X-Request-ID:~i", $http_response_header ?? []));
+        throw new RuntimeException("The gateway answers $status: $answer $request");
     }
     return $given;
 }
@@ -134,7 +135,8 @@ function buy(): void
 function thanks(): void
 {
     $order = orderOf();
-    if ($order === null || !redirectProves($_SERVER["QUERY_STRING"] ?? "", $order["session"])) {
+    $released = ($order["released"] ?? 0) > 0; // by the webhook, or before the page was loaded again
+    if ($order === null || !$released && !redirectProves($_SERVER["QUERY_STRING"] ?? "", $order["session"])) {
         answer(403, "Not verified.");
         return;
     }
@@ -169,14 +171,15 @@ function orders(string $session, bool $look): void
 try {
     $path = explode("/", parse_url($_SERVER["REQUEST_URI"], PHP_URL_PATH));
     match ("{$_SERVER["REQUEST_METHOD"]} /$path[1]") {
+        "GET /" => answer(200, '<form method="post" action="/buy"><button>Buy</button></form>'),
         "POST /buy" => buy(),
         "GET /thanks" => thanks(),
         "POST /webhook" => webhook(),
         "GET /orders" => orders($path[2] ?? "", !isset($path[3])),
-        "GET /cancelled" => answer(200, "Nothing was bought."),
+        "GET /cancelled" => answer(200, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
         default => answer(404),
     };
 } catch (RuntimeException $error) {
-    error_log($error->getMessage()); // says the gateway's detail
+    error_log($error->getMessage()); // says the gateway's detail and the request's ID
     answer(502, "Please try again.");
 }

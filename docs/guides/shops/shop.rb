@@ -20,14 +20,16 @@ Order = Struct.new(:browser, :session, :released)
 ORDERS = [] # the newest last; a real shop has a database
 LOCK = Mutex.new
 
-# Sends a request to the gateway. Every answer but a success is an error with the gateway's detail.
+# Sends a request to the gateway. Every answer but a success is an error with the gateway's detail and the request's ID.
 def call(type, path, body: nil, headers: {})
   request = type.new(URI("#{ENV.fetch("AGEGATE_URL")}/api/v1/sessions/#{path}"), headers)
   request["X-API-Key"] = API_KEY
   request.body = body
   answer = Net::HTTP.start(request.uri.host, request.uri.port, use_ssl: request.uri.scheme == "https",
                            open_timeout: 5, read_timeout: 15) { |http| http.request(request) }
-  answer.is_a?(Net::HTTPSuccess) ? JSON.parse(answer.body) : raise("The gateway answers #{answer.code}: #{answer.body}")
+  return JSON.parse(answer.body) if answer.is_a?(Net::HTTPSuccess)
+
+  raise "The gateway answers #{answer.code}: #{answer.body} (request #{answer["X-Request-ID"]})"
 end
 
 def create_session(key)
@@ -103,7 +105,8 @@ end
 
 def thanks(request, response)
   order = order_of(request)
-  if order && redirect_proves?(request.query_string, order.session)
+  released = order&.released.to_i.positive? # by the webhook, or before the page was loaded again
+  if released || (order && redirect_proves?(request.query_string, order.session))
     release(order.session)
     response.body = "Released."
   else
@@ -138,12 +141,18 @@ server = WEBrick::HTTPServer.new(BindAddress: "localhost", Port: ENV.fetch("PORT
 
     send(handler, request, response)
   rescue RuntimeError, SystemCallError, Timeout::Error, OpenSSL::SSL::SSLError => e
-    warn e.message # says the gateway's detail
+    warn e.message # says the gateway's detail and the request's ID
     response.status = 502
     response.body = "Please try again."
   end
 end
-server.mount_proc("/cancelled") { |_, response| response.body = "Nothing was bought." }
+{ "/" => '<form method="post" action="/buy"><button>Buy</button></form>',
+  "/cancelled" => '<p>Your order is not paid. <a href="/">Try again</a></p>' }.each do |path, html|
+  server.mount_proc(path) do |request, response|
+    response.content_type = "text/html"
+    request.path == path ? response.body = html : response.status = 404
+  end
+end
 trap("INT") { server.shutdown }
 $stdout.sync = true
 server.start

@@ -14,7 +14,10 @@ export default {
   async fetch(request, env) {
     const agegate = new Client(env.AGEGATE_URL, env.AGEGATE_API_KEY);
     const url = new URL(request.url);
+    const page = (html) => new Response(html, { headers: { "Content-Type": "text/html" } });
     switch (`${request.method} ${url.pathname}`) {
+      case "GET /": return page('<form method="post" action="/buy"><button>Buy</button></form>');
+      case "GET /cancelled": return page('<p>Your order is not paid. <a href="/">Try again</a></p>');
       case "POST /buy": {
         const order = crypto.randomUUID();
         const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });
@@ -25,10 +28,10 @@ export default {
       }
       case "GET /thanks": {
         const session = orders.get(/(?:^|; )order=([^;]+)/.exec(request.headers.get("Cookie") ?? "")?.[1]);
-        if (!session || !await verifyRedirect(url.search.slice(1), session, env.AGEGATE_REDIRECT_SECRET)
-          || (await agegate.getSessionStatus(session)).status !== "PASSED") {
-          return new Response("Not verified.", { status: 403 });
-        }
+        const passed = released.has(session)
+          || session && await verifyRedirect(url.search.slice(1), session, env.AGEGATE_REDIRECT_SECRET)
+            && (await agegate.getSessionStatus(session)).status === "PASSED";
+        if (!passed) return new Response("Not verified.", { status: 403 });
         release(session);
         return new Response("Released.");
       }

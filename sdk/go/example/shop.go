@@ -45,13 +45,19 @@ func New(gatewayURL, apiKey, webhookSecret, redirectSecret string) (*Shop, error
 		orders: map[string]string{}, released: map[string]bool{}}, nil
 }
 
-// Handler returns the shop's pages: POST /buy, your Success URL and your Webhook URL.
+// Handler returns the shop's pages: GET /, POST /buy, your Success, your Cancel and your Webhook URL.
 func (s *Shop) Handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<!doctype html><form method="post" action="/buy"><button>Buy</button></form>`)
+	})
+	mux.HandleFunc("GET /cancelled", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<!doctype html><p>Your order is not paid. <a href="/">Try again</a></p>`)
+	})
 	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
 		order, session, err := s.Order(r.Context(), agegate.CreateSessionRequest{TargetAge: 18})
 		if err != nil {
-			log.Print(err) // says the gateway's detail
+			log.Print(err) // says the gateway's detail and the request's ID
 			http.Error(w, "Please try again.", http.StatusBadGateway)
 			return
 		}
@@ -64,7 +70,7 @@ func (s *Shop) Handler() http.Handler {
 		if cookie, err := r.Cookie("order"); err == nil {
 			order = cookie.Value
 		}
-		if err := s.Returned(order, r.URL.RawQuery); err != nil {
+		if err := s.Returned(order, r.URL.RawQuery); err != nil && !s.shipped(order) {
 			http.Error(w, "Not verified.", http.StatusForbidden)
 			return
 		}
@@ -109,6 +115,13 @@ func (s *Shop) Returned(order, rawQuery string) error {
 	}
 	s.Release(session)
 	return nil
+}
+
+// shipped reports whether the webhook, or an earlier visit, has released an order.
+func (s *Shop) shipped(order string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.released[s.orders[order]]
 }
 
 // Notified releases an order if the webhook says that its check was passed.

@@ -54,7 +54,7 @@ function buy(): void
     try {
         $session = $agegate->createSession(["target_age" => 18], idempotencyKey: $order);
     } catch (AgegateException | ClientExceptionInterface $error) {
-        error_log($error->getMessage()); // says the gateway's detail
+        error_log($error->getMessage()); // says the gateway's detail and the request's ID
         answer(502, "Please try again.");
         return;
     }
@@ -70,7 +70,10 @@ function thanks(): void
     // The order of this browser, never one from the address.
     $order = $_COOKIE["order"] ?? "";
     $session = change(fn(array $shop): string => is_string($order) ? $shop["orders"][$order] ?? "" : "");
-    if ($session === "" || !verifyRedirect($_SERVER["QUERY_STRING"] ?? "", $session, getenv("AGEGATE_REDIRECT_SECRET"))) {
+    // By the webhook, or before the page was loaded again.
+    $passed = change(fn(array $shop): bool => in_array($session, $shop["released"], true))
+        || $session !== "" && verifyRedirect($_SERVER["QUERY_STRING"] ?? "", $session, getenv("AGEGATE_REDIRECT_SECRET"));
+    if (!$passed) {
         answer(403, "Not verified.");
         return;
     }
@@ -93,8 +96,10 @@ function webhook(): void
 }
 
 match ($_SERVER["REQUEST_METHOD"] . " " . parse_url($_SERVER["REQUEST_URI"], PHP_URL_PATH)) {
+    "GET /" => answer(200, '<form method="post" action="/buy"><button>Buy</button></form>'),
     "POST /buy" => buy(),
     "GET /thanks" => thanks(),
+    "GET /cancelled" => answer(200, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
     "POST /webhook" => webhook(),
     default => answer(404),
 };

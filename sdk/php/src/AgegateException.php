@@ -3,7 +3,7 @@ declare(strict_types=1);
 
 namespace Agegate;
 
-/** A refusal by the gateway. Its message is the status and the detail. */
+/** A refusal by the gateway. Its message is the status, the detail and the request's ID. */
 final class AgegateException extends \RuntimeException
 {
     /**
@@ -22,6 +22,6 @@ final class AgegateException extends \RuntimeException
         public readonly string $requestId,
         public readonly int $retryAfter,
     ) {
-        parent::__construct("$status $detail");
+        parent::__construct("$status $detail" . ($requestId === "" ? "" : " (request $requestId)"));
     }
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AgegateError(Exception):
-    """A refusal by the gateway. Its text is the status and the detail.
+    """A refusal by the gateway. Its text is the status, the detail and the request's ID.
 
     detail says what went wrong, for people; code is for programs, where the answer has one; violations
     are those of a request that is refused with 422; request_id names the request in the
@@ -34,7 +34,7 @@ class AgegateError(Exception):
         self.request_id = headers.get("X-Request-ID", "")
         wait = headers.get("Retry-After", "")
         self.retry_after = int(wait) if re.fullmatch("[0-9]{1,9}", wait) else 0
-        super().__init__(f"{status} {self.detail}")
+        super().__init__(f"{status} {self.detail}" + (f" (request {self.request_id})" if self.request_id else ""))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

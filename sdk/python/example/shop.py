@@ -10,6 +10,10 @@ from agegate import AgegateError, Client, verify_redirect, verify_webhook
 
 AGEGATE_API_KEY = os.environ["AGEGATE_API_KEY"]
 agegate = Client(os.environ["AGEGATE_URL"], AGEGATE_API_KEY)
+PAGES = {
+    "/": '<form method="post" action="/buy"><button>Buy</button></form>',
+    "/cancelled": '<p>Your order is not paid. <a href="/">Try again</a></p>',
+}
 lock = threading.Lock()
 orders = {}  # session by order; a real shop has a database
 released = set()  # sessions
@@ -52,7 +56,7 @@ class Shop(BaseHTTPRequestHandler):
         try:
             session = agegate.create_session({"target_age": 18}, idempotency_key=order)
         except (AgegateError, OSError) as error:
-            print(error, flush=True)  # says the gateway's detail
+            print(error, flush=True)  # says the gateway's detail and the request's ID
             return self.answer(502, "Please try again.")
         with lock:
             orders[order] = session["session_id"]
@@ -60,16 +64,20 @@ class Shop(BaseHTTPRequestHandler):
 
     def do_GET(self):
         path, _, query = self.path.partition("?")
+        if path in PAGES:
+            return self.answer(200, PAGES[path], Content_Type="text/html")
         # The order of this browser, never one from the address.
         cookie = SimpleCookie(self.headers.get("Cookie")).get("order")
         session = orders.get(cookie.value) if cookie else None
         if path != "/thanks":
             self.answer(404)
-        elif not session or not verify_redirect(query, session, os.environ["AGEGATE_REDIRECT_SECRET"]):
-            self.answer(403, "Not verified.")
-        else:
+        elif session in released:  # by the webhook, or before the page was loaded again
+            self.answer(200, "Released.")
+        elif session and verify_redirect(query, session, os.environ["AGEGATE_REDIRECT_SECRET"]):
             release(session)
             self.answer(200, "Released.")
+        else:
+            self.answer(403, "Not verified.")
 
 
 ThreadingHTTPServer(("localhost", int(os.environ["PORT"])), Shop).serve_forever()

@@ -11,7 +11,14 @@ const agegate = new Client(AGEGATE_URL, AGEGATE_API_KEY);
 const orders = new Map(); // session by order; a real shop has a database
 const released = new Set(); // sessions
 
+const page = (response, html) => response.setHeader("Content-Type", "text/html").end(html);
+
 const routes = {
+  "GET /": (request, response) => page(response, '<form method="post" action="/buy"><button>Buy</button></form>'),
+
+  // Your Cancel URL.
+  "GET /cancelled": (request, response) => page(response, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
+
   async "POST /buy"(request, response) {
     const order = randomUUID();
     const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });
@@ -25,9 +32,9 @@ const routes = {
     // The order of this browser, never one from the address.
     const order = /(?:^|; )order=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
     const session = orders.get(order);
-    if (!session || !await verifyRedirect(url.search.slice(1), session, AGEGATE_REDIRECT_SECRET)) {
-      return response.writeHead(403).end("Not verified.");
-    }
+    const passed = released.has(session) // by the webhook, or before the page was loaded again
+      || session && await verifyRedirect(url.search.slice(1), session, AGEGATE_REDIRECT_SECRET);
+    if (!passed) return response.writeHead(403).end("Not verified.");
     release(session);
     response.end("Released.");
   },
@@ -56,7 +63,7 @@ createServer(async (request, response) => {
     if (route) await route(request, response, url);
     else response.writeHead(404).end();
   } catch (error) {
-    console.error(error.message); // says the gateway's detail
+    console.error(error.message); // says the gateway's detail and the request's ID
     response.writeHead(502).end("Please try again.");
   }
 }).listen(Number(PORT), "localhost");
