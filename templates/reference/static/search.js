@@ -72,6 +72,7 @@ export function translated(entries, path, source) {
 }
 
 const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
+const dotted = /\p{L}+\.\p{L}+/gu; // such as Next.js, which is nextjs, too
 
 /** @param {string} text @returns {string[]} */
 const wordsOf = (text) => text.toLowerCase().match(word) ?? [];
@@ -130,7 +131,7 @@ export class Index {
     this.words = new Map();
     for (const [i, { title, page, text }] of entries.entries()) {
       for (const [part, inTitle] of /** @type {const} */ ([[`${page} ${text}`, false], [title, true]])) {
-        for (const w of wordsOf(part)) this.words.set(w, (this.words.get(w) ?? new Map()).set(i, inTitle));
+        for (const w of [...wordsOf(part), ...(part.toLowerCase().match(dotted) ?? []).map((w) => w.replace(".", ""))]) this.words.set(w, (this.words.get(w) ?? new Map()).set(i, inTitle));
       }
     }
   }
