@@ -24,6 +24,7 @@ import (
 type fuzzer struct {
 	rng        *rand.Rand
 	turn       int                 // index of the next route of the pages
+	plain      int                 // how many requests are left that reach their pages for certain
 	api, pages []*echo.Route       // all routes that the gateway serves, and a page that it does not have
 	keys       []string            // live, test, revoked, and of a disabled tenant
 	parameters map[string][]string // honest values of a route's parameters, by name
@@ -102,7 +103,7 @@ func TestFuzzedRequests(t *testing.T) {
 		for worker := range workers {
 			own := *known
 			own.rng = rand.New(rand.NewPCG(1, uint64(worker)))
-			own.turn = own.rng.IntN(len(own.pages))
+			own.turn, own.plain = worker*len(own.pages)/workers, len(own.pages)/workers+1
 			client := newWire(t, g.URL)
 			wg.Go(func() {
 				for range count / workers {
@@ -165,16 +166,16 @@ func linesWith(log string, words ...string) (found []string) {
 }
 
 // request draws a request: for each field an honest or a hostile value. It takes
-// the routes of the pages in turn, so that none is left out, and draws the few
-// routes of the API as often as all pages together.
+// the routes of the pages in turn, first with honest hosts, methods and parameters, so that
+// none is left out, and draws the few routes of the API as often as all pages together.
 func (f *fuzzer) request() request {
-	f.turn++
+	f.turn, f.plain = f.turn+1, f.plain-1
 	route := f.pages[f.turn%len(f.pages)]
-	if f.rng.IntN(2) == 0 {
+	if f.plain < 0 && f.rng.IntN(2) == 0 {
 		route = pick(f.rng, f.api)
 	}
 	r := request{method: route.Method, target: f.target(route.Path), header: f.headers(route.Path)}
-	if f.rng.IntN(8) == 0 {
+	if f.plain < 0 && f.rng.IntN(8) == 0 {
 		r.method = pick(f.rng, []string{"PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "get", strings.ToUpper(canary),
 			"POST", "GET"})
 	}
@@ -191,7 +192,7 @@ func (f *fuzzer) request() request {
 	return r
 }
 
-func (f *fuzzer) often() bool { return f.rng.IntN(4) > 0 }
+func (f *fuzzer) often() bool { return f.plain >= 0 || f.rng.IntN(4) > 0 }
 
 // none is the route in the log for a path that is not served.
 const none = "none"
