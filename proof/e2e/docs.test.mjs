@@ -114,14 +114,14 @@ test("on a phone the navigation shows the group of the page alone, and opens the
     await page.goto(gateway.url + path, { waitUntil: "load" });
     await page.locator(".to-contents").click();
     assert.deepEqual(await page.locator("#contents details[open] summary").allInnerTexts(), open, path);
-    assert.deepEqual(await page.locator("#contents summary").allInnerTexts(), ["Build", "Test", "Go live", "Operate"]);
+    assert.deepEqual(await page.locator("#contents summary").allInnerTexts(), ["Build", "Test", "Go live", "For support and data protection", "Operate"]);
   }
   await page.locator("#contents summary", { hasText: "Test" }).press("Enter");
   await page.locator("#contents a", { hasText: "Test every outcome" }).click();
   await page.waitForURL(`${gateway.url}/docs/test-outcomes`);
   await page.setViewportSize(sizes[1440]);
   await page.reload();
-  assert.equal(await page.locator("#contents details[open]").count(), 4);
+  assert.equal(await page.locator("#contents details[open]").count(), 5);
   page.kept();
   await page.context().close();
 });

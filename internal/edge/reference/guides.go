@@ -42,6 +42,8 @@ var groups = []struct {
 		{"laws", "docs/guides/laws.md", "Where an estimate counts, where only a document does, and where neither."},
 		{"expect", "docs/expect.md", "How many adults pass, how many minors, and how long a check takes."},
 		{"document", "docs/document.md", "The way for those whom the camera refuses, or who prefer it."},
+	}},
+	{"For support and data protection", []guide{
 		{"support", "docs/guides/support.md", "Refused wrongly, no camera, an order that stays open."},
 		{"privacy", "docs/guides/privacy.md", "What is processed and stored, and what to tell shoppers."},
 		{"evidence", "docs/evidence.md", "Files for regulators and auditors."},

@@ -27,15 +27,12 @@ func localLinks(source string) (string, error) {
 		if strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, "#") {
 			return match
 		}
-		file, fragment, found := strings.Cut(address, "#")
+		file, _, found := strings.Cut(address, "#")
 		for _, guide := range guides {
 			if path.Base(guide.file) != path.Base(file) {
 				continue
 			}
-			if found {
-				fragment = "#" + fragment
-			}
-			return "](" + Path + "/" + guide.name + ".md" + fragment + ")"
+			return "](" + Path + "/" + guide.name + ".md" + strings.TrimPrefix(address, file) + ")"
 		}
 		for _, attachment := range attachments() {
 			if path.Base(attachment) == path.Base(file) && !found {

@@ -340,9 +340,9 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("%s: policy %s", path, policy)
 			}
 		}
-		if strings.HasSuffix(path, ".de.md") { // only the search of pages in German loads it, beside the index
-			if t.Logf("the texts in German: %d bytes compressed", body.Len()); body.Len() > 8_000 {
-				t.Errorf("the texts in German have %d bytes, want at most 8,000", body.Len())
+		if strings.HasSuffix(path, ".de.md") { // for the search of pages in German; with replies to copy
+			if t.Logf("the texts in German: %d bytes compressed", body.Len()); body.Len() > 9_000 {
+				t.Errorf("the texts in German have %d bytes, want at most 9,000", body.Len())
 			}
 		} else if path == "/docs/reference" || !slices.Contains(pages, path) {
 			total += body.Len()

@@ -69,7 +69,8 @@ func TestGroups(t *testing.T) {
 	nav, landing, _ := strings.Cut(nav, "<main")
 	link := regexp.MustCompile(`<summary>([^<]+)<|href="(/docs/[a-z-]+)"`)
 	want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:9], []string{"Test"}, pages[9:13],
-		[]string{"Go live"}, pages[13:20], []string{"Operate"}, pages[20:])
+		[]string{"Go live"}, pages[13:17], []string{"For support and data protection"}, pages[17:20],
+		[]string{"Operate"}, pages[20:])
 	var found []string
 	for _, m := range link.FindAllStringSubmatch(nav, -1) {
 		found = append(found, m[1]+m[2])

@@ -45,6 +45,9 @@ func labelsOf(t *testing.T, language string) map[string]bool {
 // and the shopper's page do in its language, and is a page in its language.
 func TestSupportInTwoLanguages(t *testing.T) {
 	base := serve(t)
+	quotes := regexp.MustCompile(`^(?:\*[^*]+\*[.] )?["„]`)
+	alone := regexp.MustCompile(`^(?:\*[^*]+\*[.] )?(?:["„][^"“]+["“] ?)+(?:Auskunft und Löschung nach der DSGVO\.)?$`)
+	said := map[string]string{"en": "\n**Say", "de": "\n**Sagen"}
 	part := regexp.MustCompile(`(?m)^(#+ |\||\d\. |- )`)
 	parts := map[string]string{}
 	for language, name := range map[string]string{"en": "support", "de": "support.de"} {
@@ -54,6 +57,14 @@ func TestSupportInTwoLanguages(t *testing.T) {
 		}
 		text := string(source)
 		parts[language] = strings.Join(part.FindAllString(text, -1), "")
+		for paragraph := range strings.SplitSeq(text, "\n\n") { // what shoppers say stands by itself
+			if quotes.MatchString(paragraph) && !alone.MatchString(paragraph) {
+				t.Errorf("%s says more beside what shoppers say: %s", name, paragraph)
+			}
+		}
+		if n := strings.Count(text, said[language]); n < 6 {
+			t.Errorf("%s has %d replies", name, n)
+		}
 		known, labels := labelsOf(t, language), 0
 		for _, m := range regexp.MustCompile(`\*([^*]+)\*`).FindAllStringSubmatch(strings.ReplaceAll(text, "**", ""), -1) {
 			if labels++; !known[strings.Join(strings.Fields(m[1]), " ")] {
@@ -84,7 +95,12 @@ func TestSupportInTwoLanguages(t *testing.T) {
 			t.Errorf("the guide in German lacks %s", want)
 		}
 	}
-	if !strings.Contains(get(t, base+"/docs/support"), `href="/docs/support.de"`) {
+	page = get(t, base+"/docs/support")
+	if !strings.Contains(page, `href="/docs/support.de"`) {
 		t.Error("the guide in English does not link the one in German")
+	}
+	opened := regexp.MustCompile(`<details open>\s*<summary>([^<]+)`).FindAllStringSubmatch(page, -1)
+	if len(opened) != 1 || opened[0][1] != "For support and data protection" {
+		t.Errorf("the guide's navigation opens %q", opened)
 	}
 }

@@ -360,6 +360,10 @@ func TestLookUpShopperSays(t *testing.T) {
 	at := "/dashboard/" + shop.Tenant.ID.String() + "/live/paste?part=found&lang="
 	refused, camera := "en a-document-was-refused", "en the-camera-does-not-open"
 	step := "en the-document-step-does-not-go-on"
+	wrongly, passed := "en a-shopper-was-refused-wrongly",
+		"en passed-but-the-shop-says-not-verified-or-the-order-stays-open"
+	angry, zornig := "en an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+		"de ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei"
 	face, child := "en a-shopper-with-a-disability-or-a-covered-face", "en a-parent-complains-their-child-was-let-through"
 	roles := map[string]*gatewaytest.Staff{"support": member(t, g, shop.Tenant.ID, account.Support),
 		"owner": member(t, g, shop.Tenant.ID, account.Owner)}
@@ -369,7 +373,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		"Die Kamera ist blockiert": camera, "Caméra bloquée": camera, "カメラがブロックされています": camera,
 		"Wir konnten Ihr Alter nicht bestätigen": "en a-shopper-was-refused-wrongly",
 		"The camera is blocked":                  "de die-kamera-geht-nicht-auf-oder-ihr-bild-ist-schwarz",
-		"That document has expired.":             "de ein-ausweis-wurde-abgelehnt",
+		"That document has expired.":             "de ein-dokument-etwa-ein-ausweis-wurde-abgelehnt",
 		"Rückerstattung":                         "de geld-für-die-prüfung-und-erstattungen",
 		"passport expired":                       refused, "my ID expired": refused, "passport was refused": refused,
 		"why was I charged": "en charged-for-the-check-and-refunds", "can my son use my passport": child,
@@ -397,8 +401,18 @@ func TestLookUpShopperSays(t *testing.T) {
 		"camrea blocked": camera, "pasport refused": refused, "is this phishing": "en is-this-page-genuine",
 		"closed the tab": "en a-shopper-closed-the-page", "id card not readable": step,
 		"neuer Link":            "de der-link-ist-abgelaufen",
-		"passport not accepted": refused, "Ausweis wird nicht erkannt": "de es-geht-mit-dem-ausweis-nicht-weiter",
+		"passport not accepted": refused, "Ausweis wird nicht erkannt": "de es-geht-mit-dem-dokument-nicht-weiter",
 		"bestanden aber keine Lieferung": "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
+		"I paid and nothing happened":    passed, "paid but order still open": passed, "ordered, no confirmation": passed,
+		"bezahlt und nichts passiert":     "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
+		"bestellt aber keine Bestätigung": "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
+		"it said no":                      wrongly, "why 25": wrongly, "undo result": wrongly, "I am 34 and it refused me": wrongly,
+		"page expired": "en the-link-has-expired", "Seite abgelaufen": "de der-link-ist-abgelaufen",
+		"your system is racist and refused me!!!": angry, "racist": angry, "lawyer": angry, "police": angry, "unfair": angry,
+		"speak to a human": angry, "je veux parler à un humain": angry, "let a human look at it": angry,
+		"discrimination": angry, "data protection authority": angry, "Diskriminierung": zornig, "Anwalt": zornig,
+		"Polizei": zornig, "rassistisch": zornig, "ich will mit einem Menschen sprechen": zornig,
+		"how old do I look": "en a-shopper-asks-about-their-face-or-data",
 		// A whole mail, with the number of a telephone.
 		"Hello, yesterday I ordered two bottles of wine in your shop and I had to prove my age. The camera stayed black " +
 			"the whole time, and then nothing happened. My phone number is +44 7700 900001. Regards, Jane": camera,
@@ -418,10 +432,13 @@ func TestLookUpShopperSays(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"link expired", "new link", "wallet stuck", "customer is 25 and was rejected"} {
+	for _, text := range []string{"link expired", "new link", "wallet stuck", "customer is 25 and was rejected",
+		"I am 34 and it refused me", "your system is racist and refused me!!!", "data protection authority"} {
 		_, body := roles["support"].Post(t, at+"en", url.Values{"text": {text}})
-		if strings.Contains(body, "your role does not") {
-			t.Errorf("%q lists a page that has little to do with it, and that support may not open: %s", text, body)
+		for _, not := range []string{"your role does not", `/live/sessions"`, `/account"`, `/webhooks"`} {
+			if strings.Contains(body, not) {
+				t.Errorf("%q lists a page that has little to do with it (%s): %s", text, not, body)
+			}
 		}
 	}
 	_, body := roles["support"].Post(t, at+"en", url.Values{"text": {"wallet"}})

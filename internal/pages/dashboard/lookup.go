@@ -44,20 +44,23 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(value)
 	}
 	v.Hits, err = p.lookUp(r, text)
-	closely := len(v.Hits) > 0 && v.Hits[0].Href != ""
+	closely, naming := len(v.Hits) > 0 && v.Hits[0].Href != "", maxTold
 	if err == nil && v.Hits == nil {
 		words := wordsOf(text)
 		if len(words) > maxNames { // a shopper's letter: what has a digit may name a session
 			words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
 		}
 		v.Hits, v.Missed, err = p.lookUpEach(r, words[:min(len(words), maxNames)])
-		closely = len(v.Hits) == 1 && v.Missed == 0
+		closely, naming = len(v.Hits) == 1 && v.Missed == 0, min(len(words), maxNames)-v.Missed
 	}
 	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
 	if err != nil || slices.ContainsFunc(v.Hits, named) {
 		return err
 	}
-	guide, err := p.guideAbout(r, text, closely)
+	guide, told, err := p.guideAbout(r, text, closely)
+	if len(guide) > 0 && naming < told { // pages that some of the words name have little to do with all of them
+		v.Hits = nil
+	}
 	if len(guide) > 0 {
 		v.Hits, v.Missed = append(guide, v.Hits...), 0
 	}

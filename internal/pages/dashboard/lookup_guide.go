@@ -73,18 +73,17 @@ func lowered(text string) string { return plainly.Replace(strings.ToLower(text))
 
 // guideAbout returns the sections of support's guide that have the most telling words of a text; the best first. The
 // fewer sections have a word, the more it counts, twice in a title, a complaint or a screen, and the whole text most.
-// If closely is true, only sections count that have all words, or the text in the title.
-func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []hitView, err error) {
+// told is the number of telling words. If closely is true, only sections count that have all words, or the text in the title.
+func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []hitView, told int, err error) {
 	at, err := p.textsOf(r, "story.guide_step", "lookup.silent")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	guide, _, _ := strings.Cut(at[0], "#")
 	text = strings.Trim(lowered(text), "….:?")
 	words := wordsOf(text)
 	topics, words := p.topics(), slices.Sorted(slices.Values(words[:min(len(words), maxTold)]))
-	silent, told := strings.Fields(at[1]), 0
-	scores, known := make([]float64, len(topics)), make([]int, len(topics))
+	silent, scores, known := strings.Fields(at[1]), make([]float64, len(topics)), make([]int, len(topics))
 	for _, word := range slices.Compact(words) {
 		word = strings.Trim(word, "….:?")
 		if len(words) > 1 && (!telling(word, minLetters) || slices.Contains(silent, word)) {
@@ -100,7 +99,7 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	for i, s := range p.cfg.Sections(guide, "##") {
 		titled, _ := names(text, lowered(s[0]), "")
 		if titled || len(words) > 1 && (closely && known[i] == len(words) || strings.Contains(topics[i].text, text)) {
-			scores[i] += 3 * float64(told)
+			scores[i] += 3 * float64(max(1, told))
 		} else if closely {
 			scores[i] = 0
 		}
@@ -109,7 +108,7 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	}
 	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
 	best := hits[0].score
-	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), nil
+	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), told, nil
 }
 
 // weigh returns how much a word counts in each topic, and how many have it; if none has, one of a slip may.

@@ -140,26 +140,22 @@ func (p *Pages) findDeleted(r *desk.Request, v *pasteView, id string) error {
 // openPasted returns a link to the record of an ID or a link, and its kind. It returns
 // nil if the tenant has none in the modes that the log-in opens.
 func (p *Pages) openPasted(r *desk.Request, given pasted) (record *recordLink, kind string, err error) {
-	switch given.kind {
-	case pastedEvent:
+	if given.kind == pastedEvent {
 		record, err = p.eventLink(r, given.text)
 		return record, "lookup.event", err
-	case pastedLink:
-		sess, err := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
-		if fault.CodeOf(err) == fault.NotFound {
-			return nil, "", nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		record, err = p.sessionLink(r, sess.ID) // sessionLink checks that the session is the tenant's
-		return record, "lookup.session", err
 	}
 	id, err := uuid.Parse(given.text)
+	if given.kind == pastedLink {
+		sess, unknown := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
+		if fault.CodeOf(unknown) == fault.NotFound {
+			return nil, "", nil
+		}
+		id, err = sess.ID, unknown
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	record, err = p.sessionLink(r, id)
+	record, err = p.sessionLink(r, id) // sessionLink checks that the session is the tenant's
 	return record, "lookup.session", err
 }
 

@@ -344,6 +344,13 @@ const helped = {
   "your camera said no and I am 41": "a-shopper-was-refused-wrongly",
   "it hung after my wallet": "the-document-step-does-not-go-on",
   "passport expired": "a-document-was-refused",
+  racist: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  lawyer: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  police: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  unfair: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  discrimination: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  "speak to a human": "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  "I paid and nothing happened": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
 };
 
 test("what shoppers complain of leads to the guide for support", () => {
@@ -360,7 +367,7 @@ const geholfen = {
   Auskunft: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
   "Seite geschlossen": "ein-kunde-hat-die-seite-geschlossen",
   abgelehnt: "ein-kunde-wurde-zu-unrecht-abgelehnt",
-  "Ausweis abgelehnt": "ein-ausweis-wurde-abgelehnt",
+  "Ausweis abgelehnt": "ein-dokument-etwa-ein-ausweis-wurde-abgelehnt",
   "Kamera schwarz": "die-kamera-geht-nicht-auf-oder-ihr-bild-ist-schwarz",
   "Nicht gemeldet": "bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
   "Link abgelaufen": "der-link-ist-abgelaufen",
@@ -369,14 +376,18 @@ const geholfen = {
   Eltern: "ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
   Betrug: "ist-diese-seite-echt-oder-betrug",
   Behinderung: "ein-kunde-mit-behinderung-oder-schleier",
+  rassistisch: "ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei",
+  Anwalt: "ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei",
 };
 
 const mitText = {
   Gesicht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
-  Foto: "es-geht-mit-dem-ausweis-nicht-weiter",
+  Foto: "es-geht-mit-dem-dokument-nicht-weiter",
   gelöscht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
-  "Wallet sagte OK": "es-geht-mit-dem-ausweis-nicht-weiter",
+  "Wallet sagte OK": "es-geht-mit-dem-dokument-nicht-weiter",
   abgebucht: "geld-für-die-prüfung-und-erstattungen",
+  Diskriminierung: "ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei",
+  "bezahlt und nichts passiert": "bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
 };
 
 test("what shoppers complain of in German leads to the guide in German, which no question in English finds first", () => {
