@@ -73,7 +73,8 @@ func lowered(text string) string { return plainly.Replace(strings.ToLower(text))
 
 // guideAbout returns the sections of support's guide that have the most telling words of a text; the best first. The
 // fewer sections have a word, the more it counts, twice in a title, a complaint or a screen, and the whole text most.
-// told is the number of telling words. If closely is true, only sections count that have all words, or the text in the title.
+// told is the number of telling words. If closely is true, only sections count that have all words, or the text in
+// the title.
 func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []hitView, told int, err error) {
 	at, err := p.textsOf(r, "story.guide_step", "lookup.silent")
 	if err != nil {

@@ -34,7 +34,7 @@ func (p *Pages) paste() desk.Feature {
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
 	// The answer opens the record of the pasted text, or lists what it finds. The text is not
-	// stored or logged, and repeated in the answer only if it is askable and found nothing. While
+	// stored or logged, and repeated in the answer only if it is askable. While
 	// a user types into the search, the part "found" is asked for.
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm,
 		func(r *desk.Request) (*desk.Question, error) {
@@ -65,8 +65,7 @@ type pasteView struct {
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
 	Places   []desk.ShopView // on the operator's pages, tenants in which sessions are searched
-	Guide    string          // address of the documentation, with the words that Asked says
-	Asked    bool            // the documentation is asked for words that found nothing
+	Guide    string          // address of the documentation, with the words of Sought
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
@@ -75,8 +74,8 @@ type pasteView struct {
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
 		v.Guide = r.Docs()
-		if words := f.Value("text"); v.Lost && askable(words) {
-			v.Guide, v.Asked = v.Guide+"#q="+url.QueryEscape(words), true
+		if words := f.Value("text"); askable(words) {
+			v.Guide, v.Sought, r.Sought = v.Guide+"#q="+url.QueryEscape(words), words, words
 		}
 		v.Form = f.With("text", "")
 		return r.Show(status, "paste", v)

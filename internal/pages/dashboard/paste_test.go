@@ -191,6 +191,10 @@ func TestWordsGoOnToTheDocumentation(t *testing.T) {
 				_, body := d.Post(t, d.base+"/test/paste"+part, url.Values{"text": {text}})
 				link, _, found := strings.Cut(body, `" data-testid="search-docs"`)
 				_, got, _ := strings.Cut(link[strings.LastIndex(link, `"`)+1:], "/docs")
+				kept := strings.Contains(body, ` value="`+text+`" maxlength="16384"`)
+				if part == "" && kept != (words != "") {
+					t.Errorf("the field keeps %q: %t", text, kept)
+				}
 				if !found || got != words || words != "" && !strings.Contains(body, "Search the documentation for these words") {
 					t.Errorf("%q leads to %q, want %q", text, got, words)
 				}

@@ -119,6 +119,10 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	if said := english(open + ", document_attempts = 1" + later("document_expired")); strings.Contains(said, only) {
 		t.Errorf("an expired document is taken for one of somebody too young: %s", said)
 	}
+	over := open + ", status = 'EXPIRED', document_attempts = 1" + later("document_under_age")
+	if said := english(over); !strings.Contains(said, "not your own or was misread, please tell us") {
+		t.Errorf("the last word about somebody too young leaves no way out: %s", said)
+	}
 	const spoof = "status = 'SPOOF', source = 'camera', completed_at = created_at"
 	if said := english(spoof); strings.Contains(said, "other way") || !strings.Contains(said, "ask us") {
 		t.Errorf("a way that may not exist after a spoof: %s", said)

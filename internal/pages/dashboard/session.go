@@ -118,8 +118,7 @@ func (v *sessionView) Kept() bool {
 
 // Told is what happened, in sentences.
 func (v *sessionView) Told() storyView {
-	back := slices.ContainsFunc(v.Timeline, func(m insight.Moment) bool { return m.Kind == insight.MomentRedirected })
-	return storyView{v.Story, v.TargetAge, v.Untold() && !back, v.Shop.Disabled, v.Shop.DocumentCheck, v.ExpiresAt}
+	return storyView{v.Story, v.TargetAge, v.Untold(), v.Shop.Disabled, v.Shop.DocumentCheck, v.ExpiresAt}
 }
 
 // Untold reports that the shop was not told of the result, or not yet because an attempt failed.

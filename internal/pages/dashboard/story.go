@@ -37,7 +37,7 @@ func storyKeys() []string {
 type storyView struct {
 	insight.Story
 	targetAge        int
-	untold, disabled bool // neither a webhook nor the browser told the shop; its tenant is disabled
+	untold, disabled bool // no webhook told the shop; its tenant is disabled
 	prefers          bool // a new check lets shoppers choose a document
 	until            time.Time
 }

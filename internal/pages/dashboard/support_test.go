@@ -326,6 +326,17 @@ func TestSearchSaysWhatTheRoleOpens(t *testing.T) {
 			t.Errorf("%s: the command of developers", role)
 		}
 	}
+	by := member(t, g, shop.Tenant.ID, account.Support)
+	for path, roles := range map[string]string{"/settings": "Owner, Developer, Viewer", "/keys": "Owner, Developer",
+		"/team": "Owner"} {
+		at := "/dashboard/" + shop.Tenant.ID.String() + path
+		if path == "/keys" {
+			at = "/dashboard/" + shop.Tenant.ID.String() + "/test" + path
+		}
+		if _, body := by.Get(t, at); !strings.Contains(body, "may do it: "+roles+"</p>") {
+			t.Errorf("the refusal of %s does not name %s: %s", path, roles, body)
+		}
+	}
 }
 
 // TestSupportReadsWhatTheCheckOffers: the page of a session says what the tenant's check offers at its target age,

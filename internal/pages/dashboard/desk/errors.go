@@ -20,6 +20,7 @@ type errorView struct {
 	Layout
 	Name   string
 	Owners []account.Member // of the tenant, for those who may not do something
+	Roles  []account.Role   // that may do it
 }
 
 // Error writes the page of a failed request. The page depends only on the failure and on who is logged in, so
@@ -52,7 +53,7 @@ func (d *Desk) layoutOfVisitor(c echo.Context) Layout {
 // refuseMember writes the page of a refusal for a member of the tenant. The page has
 // the navigation to the pages that this user may open, and says whom to ask.
 func (d *Desk) refuseMember(r *Request, status int, cause error) error {
-	v := &errorView{Layout: r.layout(), Name: failureOf(status, cause)}
+	v := &errorView{Layout: r.layout(), Name: failureOf(status, cause), Roles: r.RolesOf(r.Route.Path)}
 	if status == http.StatusForbidden {
 		members, err := d.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 		if err != nil {

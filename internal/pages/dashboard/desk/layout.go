@@ -33,6 +33,7 @@ type Layout struct {
 	Tenant *TenantView // nil on pages without a tenant
 	Person string      // the signed-in user's name; may be empty
 	Find   string      // address of the search; empty for those who may not search
+	Sought string      // words that were searched for; empty if they may be a secret
 	Shops  []ShopView  // an operator's tenants: the page's, or those to which the operator's pages lead
 	Docs   string      // address of the documentation
 	Zone   string      // the IANA name of the time zone of all times
@@ -79,7 +80,7 @@ type NavItemView struct {
 // layout returns the frame of the request's page, without its notice.
 func (r *Request) layout() Layout {
 	l := Layout{
-		Docs:   r.Docs(),
+		Docs: r.Docs(), Sought: r.Sought,
 		Here:   r.here(),
 		Person: r.Who.User().Name, Operator: r.Who.User().Operator,
 		Test: r.Route.HasMode() && !r.Access.Livemode(), Zone: r.Zone().String(),

@@ -36,6 +36,7 @@ type Request struct {
 	Who    account.Identity // zero on pages for anyone
 	Access account.Access   // zero on pages without a tenant
 	Tenant tenant.Tenant    // the access's
+	Sought string           // of the layout
 	zone   *time.Location   // see Zone
 }
 
