@@ -112,6 +112,17 @@ test("a passkey opens the dashboard, each answer of it once", async () => {
   ada.kept();
 });
 
+test("a device without a passkey is told the other ways to log in", async () => {
+  const stranger = await person({ hosts: ["127.0.0.1"] });
+  await stranger.goto(`${gateway.url}/dashboard/login`);
+  assert.equal(await part(stranger, "lost").getAttribute("open"), null);
+  await part(stranger, "passkey").click();
+  await stranger.getByRole("alert").filter({ hasText: "No passkey for this gateway was found on this device" }).waitFor();
+  await part(stranger, "lost").getByText("ask whoever operates this gateway").waitFor();
+  await look(stranger, "login-none");
+  stranger.kept();
+});
+
 test("guessing locks no passkey out", async () => {
   const guess = (password) => fetch(`${gateway.url}/dashboard/login`, {
     method: "POST", redirect: "manual", body: new URLSearchParams({ email: "ada@shop.example", password }),

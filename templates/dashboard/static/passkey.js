@@ -31,6 +31,7 @@ async function press(offer) {
     await answer(offer, form);
   } catch {
     told.textContent = told.getAttribute("data-text");
+    document.querySelector("details.other")?.setAttribute("open", "");
   }
 }
 
