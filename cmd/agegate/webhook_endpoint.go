@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -49,7 +49,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 			return terminal.PrintList(out, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
 				func(e listedEndpoint) []any {
 					return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
-						cmp.Or(e.DisabledReason, e.LastClass)}
+						strings.TrimSpace(e.DisabledReason + " " + e.LastClass)}
 				})(ops.Endpoints(cmd.Context(), of))
 		})
 	})

@@ -35,7 +35,7 @@ var FindingPlaces = map[string]string{
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
 	"secret_key": "back-up#keep-and-change-the-secret-key", "key_change": "back-up#keep-and-change-the-secret-key",
 	"margin": "configure#set-the-estimator-and-the-margin", "callbacks": "configure#set-webhooks-and-callbacks",
-	"security_contact": "configure#set-the-imprint-and-contacts", "webhooks": "trouble#alerts",
+	"security_contact": "configure#set-the-imprint-and-contacts", "webhooks": "trouble#a-tenants-webhooks-fail",
 	"mails": "trouble#a-mail-is-not-sent", "disk": "trouble#the-disk-is-full",
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }

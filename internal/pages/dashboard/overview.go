@@ -296,7 +296,7 @@ func newWebhooks(h insight.WebhookHealth, currentID string) healthView {
 		Failed: figureUpTo(h.Failed, h.MaxEvents), Quiet: h.Pending+h.Waiting+h.Failed == 0 && len(h.Endpoints) == 0,
 	}
 	for _, e := range h.Endpoints {
-		v.Endpoints = append(v.Endpoints, endpointView{Endpoint: e.Endpoint, Current: e.ID == currentID})
+		v.Endpoints = append(v.Endpoints, endpointView{Failing: e, Current: e.ID == currentID})
 	}
 	return v
 }

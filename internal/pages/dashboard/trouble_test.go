@@ -278,6 +278,11 @@ func TestAFormerURLThatFails(t *testing.T) {
 				strings.Contains(body, `data-testid="finding-webhooks"`) != tt.waits {
 				t.Errorf("%s: System says wrongly whether it fails", tt.set)
 			}
+			_, row, _ := strings.Cut(body, `data-testid="failing-endpoint"`)
+			if row, _, _ = strings.Cut(row, "</tr>"); tt.waits && !strings.Contains(row, "</span>: Unknown host") ||
+				tt.waits && !strings.Contains(body, `/docs/trouble#a-tenants-webhooks-fail" data-testid="read-webhooks"`) {
+				t.Errorf("%s: System does not say why, or where to read on: %s", tt.set, row)
+			}
 			_, page := op.Get(t, operatedAt(shop.Tenant.ID)+"?lang=en")
 			if strings.Contains(page, "Former Webhook URL <code>former.example") != tt.waits {
 				t.Errorf("%s: the tenant's page says wrongly whether it fails", tt.set)

@@ -79,7 +79,7 @@ type webhooksView struct {
 
 // endpointView is a destination and its state.
 type endpointView struct {
-	webhook.Endpoint
+	webhook.Failing
 	Current bool // it is the registered URL
 	Quiet   bool // nothing was delivered lately
 	Enable  string
@@ -210,11 +210,12 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 			return nil, err
 		}
 		quiet := !slices.ContainsFunc(lately.Rows, func(e insight.EventRow) bool { return e.EndpointID == current })
-		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL},
+		list = append(list, endpointView{
+			Failing: webhook.Failing{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}},
 			Current: true, Quiet: quiet})
 	}
 	for _, e := range failing {
-		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current}
+		view := endpointView{Failing: e, Current: e.ID == current}
 		if e.DisabledAt != nil {
 			view.Enable = r.Href(webhooksPath) + "/endpoints/" + e.ID + "/enable"
 		}

@@ -96,6 +96,9 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 				strings.Contains(page, `data-testid="kept"`) == offered {
 				t.Errorf("%s: the session's page offers to delete: %t", status, !offered)
 			}
+			if !offered && !strings.Contains(d.see(t, 200, "/test/webhooks"), "Refused</strong>: Only 2xx counts") {
+				t.Error("the endpoint's card does not say why it fails")
+			}
 		}
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed'")
 		failsForLong(t, g, d)
