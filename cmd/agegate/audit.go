@@ -38,7 +38,7 @@ func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
 		case *instance:
 			return audit.Instance, nil
 		}
-		id, err := idArgument(args)
+		id, err := idOf("the ID", args[0], tenantsListed)
 		return audit.OfTenant(id), err
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
 	"agegate/internal/store"
 
@@ -26,11 +25,6 @@ Secrets are copied as they are sealed: the gateway needs the same AGEGATE_SECRET
 with the new database. --to names the server itself, not a pooler, and must not have a
 password, which other users of this machine could see: set PGPASSWORD or use a
 password file.`
-
-func (c *cli) databaseCommand() *cobra.Command {
-	return terminal.Group("database", "Copy the database to another server, and say that it was backed up", "",
-		c.databaseCopy(), c.databaseBackedUp())
-}
 
 func (c *cli) databaseBackedUp() *cobra.Command {
 	return &cobra.Command{

@@ -89,7 +89,7 @@ func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error
 		}
 		return all, nil
 	}
-	parsed, err := idOf("--tenant", id)
+	parsed, err := idOf("--tenant", id, tenantsListed)
 	if err != nil {
 		return nil, err
 	}

@@ -257,7 +257,8 @@ func TestTenantDelete(t *testing.T) {
 		remove := []string{"tenant", "delete", gone.String(), "--yes"}
 		o.refused("the tenant is enabled: disable it first", remove...)
 		o.run("tenant", "disable", gone.String())
-		o.refused("still in use: sessions open: 1, webhooks to be delivered: 2", remove...)
+		o.refused("still in use: sessions open: 1, webhooks to be delivered: 2; the last session expires at 20", remove...)
+		o.refused("; each is tried for three days, or at a disabled endpoint once", remove...)
 		o.deliver(gone)
 		o.refused("still in use: sessions open: 1, webhooks to be delivered: 0; the last session expires at 20", remove...)
 		o.run("tenant", "enable", gone.String())

@@ -79,7 +79,7 @@ func (c *cli) evidenceCommand() *cobra.Command {
 
 // evidenceRequest reads the flags of a request.
 func evidenceRequest(of, from, to string, ids []string) (r evidence.Request, err error) {
-	if r.TenantID, err = idOf("--tenant", of); err != nil {
+	if r.TenantID, err = idOf("--tenant", of, tenantsListed); err != nil {
 		return r, err
 	}
 	for _, day := range []struct {
@@ -92,7 +92,7 @@ func evidenceRequest(of, from, to string, ids []string) (r evidence.Request, err
 	}
 	r.To = r.To.AddDate(0, 0, 1)
 	for _, text := range ids {
-		id, err := idOf("--session", text)
+		id, err := idOf("--session", text, sessionsListed)
 		if err != nil {
 			return r, err
 		}

@@ -12,10 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) keyCommand() *cobra.Command {
-	return terminal.Group("key", "Manage API keys", "", c.keyCreate(), c.keyRevoke(), c.keyList())
-}
-
 func (c *cli) keyCreate() *cobra.Command {
 	var name string
 	var out *terminal.Output

@@ -46,8 +46,11 @@ A command refuses the flags that it does not read.`,
 	cli.addConfigFlags(root)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Global Flags:\n{{.InheritedFlags.FlagUsages | trim"+
 		"TrailingWhitespaces}}", `Use "agegate --help" for the flags of the configuration.`, 1))
-	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.databaseCommand(),
-		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(),
+	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(),
+		terminal.Group("database", "Copy the database to another server, and say that it was backed up", "",
+			cli.databaseCopy(), cli.databaseBackedUp()),
+		terminal.Group("key", "Manage API keys", "", cli.keyCreate(), cli.keyRevoke(), cli.keyList()),
+		cli.healthCommand(), cli.tenantCommand(), cli.webhookCommand(), cli.redirectCommand(),
 		cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(),
 		cli.pruneCommand(), cli.ledgerCommand(), cli.auditCommand(), cli.evidenceCommand(), cli.doctorCommand(),
 		manualCommand())

@@ -94,7 +94,7 @@ func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) 
 
 // withTenant runs fn on the configured database for a command whose only argument is the ID of an existing tenant.
 func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, tenant.Tenant) error) error {
-	id, err := idArgument(args)
+	id, err := idOf("the ID", args[0], tenantsListed)
 	if err != nil {
 		return err
 	}
@@ -145,14 +145,14 @@ func confirm(cmd *cobra.Command, err error, format string, args ...any) error {
 // now is the program's clock: UTC in whole microseconds, the precision that both databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// idArgument reads a command's only argument as an ID.
-func idArgument(args []string) (uuid.UUID, error) { return idOf("the ID", args[0]) }
+// Where operators find the IDs.
+const tenantsListed, sessionsListed = "agegate tenant list prints it", "the dashboard shows it, and the shop keeps it"
 
-// idOf reads an ID, and names its source in the error.
-func idOf(source, text string) (uuid.UUID, error) {
+// idOf reads an ID, and names in the error its source and where it is found.
+func idOf(source, text, listed string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("%s must be a UUID", source)
+		return uuid.Nil, fmt.Errorf("%s must be a UUID: %s", source, listed)
 	}
 	return id, nil
 }
@@ -163,7 +163,11 @@ func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUI
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Args: exactlyOne(name),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
+			listed := cmd.Parent().CommandPath() + " list prints it"
+			if name == "SESSION_ID" {
+				listed = sessionsListed
+			}
+			id, err := idOf("the ID", args[0], listed)
 			if err != nil {
 				return err
 			}

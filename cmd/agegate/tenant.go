@@ -251,6 +251,9 @@ func (c *cli) tenantCredit() *cobra.Command {
 			}
 			return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
 				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, t.ID, add, note, now())
+				if err == nil && note == "" {
+					fmt.Fprintln(cmd.ErrOrStderr(), "Without --note, the tenant's ledger does not say what this credit is for.")
+				}
 				return confirm(cmd, err, "Tenant %s has a credit of %d.\n", t.ID, balance)
 			})
 		},

@@ -192,7 +192,7 @@ refused, and changes nothing. With --file, a list is read from a file instead.`,
 // idsToSync returns the ID in args, or those of all lists with an address.
 func idsToSync(ctx context.Context, lists *document.Lists, args []string) (ids []uuid.UUID, err error) {
 	if len(args) > 0 {
-		id, err := idArgument(args)
+		id, err := idOf("the ID", args[0], "agegate trust source list prints it")
 		return []uuid.UUID{id}, err
 	}
 	found, err := lists.List(ctx)

@@ -142,7 +142,7 @@ invites everybody else in the dashboard.`,
 		Args: exactlyOne("TENANT_ID"),
 	}
 	return c.linkCommand(cmd, "invitation_link", func(accounts *account.Service, args []string) (string, error) {
-		id, err := idArgument(args)
+		id, err := idOf("the ID", args[0], tenantsListed)
 		if err != nil {
 			return "", err
 		}

@@ -92,7 +92,7 @@ func tenantOf(text string) (*uuid.UUID, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the instance
 	}
-	id, err := idOf("--tenant", text)
+	id, err := idOf("--tenant", text, tenantsListed)
 	return &id, err
 }
 
@@ -184,7 +184,7 @@ the certificate by which the requests are signed, as its sub or intermediary.sub
 		if registration != "" {
 			return c.importRegistration(cmd.Context(), out, tenant, registration)
 		}
-		id, err := idArgument(args[:1])
+		id, err := idOf("the ID", args[0], "agegate verifier list prints it")
 		if err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
 		if id == "" {
 			return webhook.OfAll(), nil
 		}
-		parsed, err := idOf("--tenant", id)
+		parsed, err := idOf("--tenant", id, tenantsListed)
 		return webhook.OfTenant(parsed), err
 	}
 }

@@ -55,12 +55,12 @@ var house = []room{
 	// came to the first page back to the shop.
 	// 3 of app, 3 of edge and 37 of store tell load balancers, operators and the log of a full database, and keep
 	// the mark of a backup from a copy.
-	// 11 of app say that another gateway answers than the one of the database.
+	// 11 of app say that another gateway answers than the one of the database; 1 what to do about another's key.
 	// 1 of app, 9 of rules and 6 of store warn operators of a webhook URL that deliveries do not reach, and read the
 	// notes and acts that a page shows and no others.
 	// 26 of app and 13 of backoffice tell operators that all of them are disabled, of a damaged database and of settings
 	// that are looser than the documentation says, and name the variable that was begun.
-	{"app", 4631, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4632, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
 	{"edge", 3544, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
@@ -108,8 +108,9 @@ var house = []room{
 	// asked for, not of the light, after a camera without a face.
 	{"backoffice", 8749, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15134, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	// 1 of rules tells who deletes a tenant until when its sessions are open: a line of app.
-	{"rules", 8666, [][]string{
+	// 1 of rules tells who deletes a tenant until when its sessions are open: a line of app; 3 until when its webhooks
+	// are tried.
+	{"rules", 8669, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

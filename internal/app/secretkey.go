@@ -34,7 +34,8 @@ func NewSealer(cfg config.Config) (*credential.Sealer, error) {
 // database. With a wrong key no redirect or webhook could be signed.
 func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
 	if _, err := tenants.CheckSealing(ctx); err != nil {
-		return fmt.Errorf("%s does not fit the database: %w", config.SecretKeyName, err)
+		return fmt.Errorf("%s does not fit the database: %w; set the one with which it ran, as docs/operations/back-up.md "+
+			"says, or let agegate doctor examine it", config.SecretKeyName, err)
 	}
 	return nil
 }

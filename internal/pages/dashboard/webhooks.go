@@ -211,8 +211,7 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 		}
 		quiet := !slices.ContainsFunc(lately.Rows, func(e insight.EventRow) bool { return e.EndpointID == current })
 		list = append(list, endpointView{
-			Failing: webhook.Failing{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}},
-			Current: true, Quiet: quiet})
+			webhook.Failing{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}}, true, quiet, ""})
 	}
 	for _, e := range failing {
 		view := endpointView{Failing: e, Current: e.ID == current}

@@ -225,5 +225,8 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if open > 0 {
 		text += "; the last session expires at " + last.UTC().Format(time.RFC3339)
 	}
+	if undelivered > 0 {
+		text += "; each is tried for three days, or at a disabled endpoint once agegate webhook enable lets it"
+	}
 	return fault.New(fault.Conflict, text)
 }
