@@ -75,7 +75,7 @@ var doors = []struct{ title, lead, pages string }{
 		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
 		"integrate reference verify-webhook test-outcomes go-live"},
-	{"For an operator", "Run a gateway for yourself or for others.", "one-shop install tenants back-up upgrade"},
+	{"For an operator", "Run a gateway for yourself or others.", "one-shop compose install tenants staff back-up trouble"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
 		"support document privacy evidence"},
 }

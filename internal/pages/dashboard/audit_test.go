@@ -300,6 +300,9 @@ func TestOperatorsActsOnTenants(t *testing.T) {
 			t.Error("the instance's log has acts on tenants, or does not lead to them")
 		}
 		_, body := op.Get(t, "/operator/audit?on=tenants&lang=en")
+		if !strings.Contains(between(t, body, `data-testid="in-each"`, "</p>"), "agegate audit export TENANT_ID") {
+			t.Error("the acts on tenants do not say where each log is exported")
+		}
 		for i, name := range []string{"Corner", "Harbour"} {
 			if !strings.Contains(body, `<a href="`+operatedAt(shops[i])+`" data-testid="of">`+name+`</a>`) ||
 				strings.Count(body, "ticket of "+name) != 1 {

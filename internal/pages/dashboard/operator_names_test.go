@@ -30,7 +30,7 @@ func TestNamesakes(t *testing.T) {
 		}
 		res, _ := op.Get(t, "/operator/tenants")
 		want(t, "the address of no tenant", res, 303, "/operator")
-		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, ">no API call yet<") {
+		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, ">no API call yet<") {
 			t.Error("the list does not say of what there is none yet")
 		}
 	})

@@ -288,6 +288,9 @@ func TestOperatedTenant(t *testing.T) {
 		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found ||
 			strings.Contains(body, "act-invite") ||
 			!strings.Contains(danger, "act-disable") || !strings.Contains(danger, "Nothing is deleted") ||
+			!strings.Contains(body, "agegate tenant set "+shop.Tenant.ID.String()+" --name") ||
+			!strings.Contains(danger, "<code>agegate tenant delete "+shop.Tenant.ID.String()+"</code>") ||
+			!strings.Contains(danger, `href="/operator/use.csv" download`) ||
 			!strings.Contains(body, `class="back"><a href="/operator">`) || strings.Contains(danger, "act-credit") {
 			t.Errorf("the tenant's page:\n%s", body)
 		}

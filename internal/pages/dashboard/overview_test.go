@@ -196,7 +196,7 @@ func TestEmptyLiveModeLeadsToItsKey(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		live := "/dashboard/" + shop.Tenant.ID.String() + "/live"
-		button := `href="` + live + `/keys/new" data-testid="live-key"`
+		button := `href="` + live + `/keys/new" data-testid="live-key">Create a live API key</a>`
 		for _, revoked := range []bool{false, true} {
 			if revoked {
 				keys, err := g.App.Insight.Keys(t.Context(), insight.Scope{TenantID: shop.Tenant.ID, Livemode: true})

@@ -16,7 +16,7 @@ const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
 /** Says how long ago a moment was, which a clock that is slow here would put ahead. @param {Date} at */
 function ago(at) {
   const seconds = Math.max(0, (Date.now() - at.valueOf()) / 1000);
-  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["second", 1];
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["minute", 60]; // "this minute"
   return since.format(-Math.floor(seconds / size), unit);
 }
 
