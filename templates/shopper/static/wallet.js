@@ -20,6 +20,7 @@ const texts = keyed(element("texts", HTMLTemplateElement).content);
  */
 function say(key) {
   said.textContent = texts.get(key)?.textContent ?? "";
+  said.classList.toggle("problem", key !== "asking");
 }
 
 /**
@@ -74,6 +75,7 @@ if (requests().length > 0) {
   for (const part of [second?.parentElement?.nextElementSibling, second?.parentElement]) {
     if (part) page.querySelector("#others + .folded")?.prepend(part);
   }
+  page.querySelector(":scope > [data-app] details")?.removeAttribute("open"); // nor does a desktop show its code at once
   ask.addEventListener("click", present);
 }
 
