@@ -74,6 +74,7 @@ test("a document's ways are equal rows with what they take and tell the shop, an
   assert.match(await part(page, "answer").textContent(), /learns whether and how the check was passed, or why not; never a picture/);
   assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.querySelectorAll("svg").length)), [2, 2, 1, 0], "icons, and a chevron at each way");
   assert.equal(await part(page, "decline-sure").isVisible(), false, "ending the check asks once more");
+  assert.match(await part(page, "stays").textContent(), /leaves the check open/);
   for (const size of [{ width: 320, height: 568 }, { width: 360, height: 740 }, { width: 1440, height: 900 }]) {
     await page.setViewportSize(size);
     const starts = await page.locator(".rows :is(b, small)").evaluateAll((all) => all.map((text) => text.getBoundingClientRect().left));

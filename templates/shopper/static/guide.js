@@ -82,7 +82,7 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   const step = counted ? text("step").replace("%n", String(done + 1)).replace("%total", String(total + 1)) : "";
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
-  progress(moving ? done + (part || 0) : done, total);
+  progress(sitting ? done / 2 : moving ? done + (part || 0) : done, total);
   signals(moving, `${prompt} ${hint} ${done}`, hint, done, total);
   complain(phase === "framing" ? guidance : phase === "challenge" && sitting ? "sitting" : "");
   const asks = key.startsWith("prompt.");
@@ -93,7 +93,7 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   if (!settled || shown === lastShown) return;
   lastShown = shown;
   sentence.textContent = text(key) || text("hold_still");
-  sign.replaceChildren(...icon(key));
+  sign.replaceChildren(...(sides[key] ? [] : icon(key)));
   cue.dataset.side = sides[key] ?? "";
   cue.replaceChildren(...(sides[key] ? icon(key) : []));
   stage.dataset.lift = /document\.raise_(\w+)/.exec(key)?.[1] ?? "";
@@ -169,6 +169,10 @@ function explain(cause) {
   );
   help.replaceChildren(picture, words);
   voice.remark(`${title}. ${body}`);
+}
+
+for (const key of ["too_dark", "too_far", "covered"]) {
+  element("tips", HTMLElement).append(Object.assign(document.createElement("li"), { textContent: text(`help.${key}.body`) }));
 }
 
 /**
