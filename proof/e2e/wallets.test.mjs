@@ -50,7 +50,7 @@ after(async () => {
 /** A visitor whose session waits for a wallet; the page's browser asks the given one. */
 async function asked(named, wallet, protocols) {
   const session = await gateway.session(tenants[named]);
-  const page = await visitor(browser, { deviceScaleFactor: 3 });
+  const page = await visitor(browser, { deviceScaleFactor: 3, hasTouch: true, isMobile: true }); // a tablet has links and codes
   await page.exposeFunction("askWallet", (requests, origin) => wallet.present(requests, origin, protocols));
   await page.addInitScript(() => {
     window.DigitalCredential = class {
