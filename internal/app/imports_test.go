@@ -92,8 +92,8 @@ var house = []room{
 	// open, and who may go on after a document of somebody too young.
 	// 30 of pages find it by every sentence of the shopper's page, in each of its languages; 1 by any words of a mail.
 	// 6 of pages and 1 of backoffice, taken from rules and store, let operators invite another, and show them what a
-	// tenant's owner has set.
-	{"pages", 15726, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// tenant's owner has set. 3 of pages show a mail's session and what support's guide says of the mail.
+	{"pages", 15729, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

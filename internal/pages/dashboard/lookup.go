@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -44,27 +45,31 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(value)
 	}
 	v.Hits, err = p.lookUp(r, text)
-	closely, naming := len(v.Hits) > 0 && v.Hits[0].Href != "", maxTold
-	if err == nil && v.Hits == nil {
-		words := wordsOf(text)
-		if len(words) > maxNames { // a shopper's letter: what has a digit may name a session
-			words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
-		}
-		v.Hits, v.Missed, err = p.lookUpEach(r, words[:min(len(words), maxNames)])
-		closely, naming = len(v.Hits) == 1 && v.Missed == 0, min(len(words), maxNames)-v.Missed
-	}
 	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
 	if err != nil || slices.ContainsFunc(v.Hits, named) {
 		return err
 	}
-	guide, told, err := p.guideAbout(r, text, closely)
-	if len(guide) > 0 && naming < told { // pages that some of the words name have little to do with all of them
-		v.Hits = nil
+	closely, naming := slices.ContainsFunc(v.Hits, hitView.opens), maxTold
+	if v.Hits == nil {
+		words := wordsOf(text)
+		if len(words) > maxNames { // a shopper's letter: what has a digit may name a session
+			words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
+		}
+		err = p.lookUpEach(r, v, words[:min(len(words), maxNames)])
+		closely, naming = len(v.Hits) == 1 && v.Missed == 0, min(len(words), maxNames)-v.Missed
 	}
-	if len(guide) > 0 {
-		v.Hits, v.Missed = append(guide, v.Hits...), 0
+	with := slices.ContainsFunc(v.Hits, named)
+	guide, told, failed := p.guideAbout(r, text, closely && !with)
+	switch {
+	case len(guide) == 0 || with && naming >= told+v.Missed: // most words select sessions
+		return cmp.Or(err, failed)
+	case with:
+		guide = append(v.Hits, guide...)
+	case naming >= told: // pages that only some of the words name have little to do with all of them
+		guide = append(guide, v.Hits...)
 	}
-	return err
+	v.Hits, v.Missed = guide, 0
+	return cmp.Or(err, failed)
 }
 
 // phone is a telephone number of any country, whose end may be an order's number by chance.
@@ -99,19 +104,19 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		}
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
-	return opening(hits), nil
+	return narrowed(hits, hitView.opens), nil
 }
 
-// lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
-// statuses select among them, and words that name other pages are left out. If no word names a session, it
-// returns the pages that the most words name. missed is how many words name nothing.
-func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, missed int, err error) {
+// lookUpEach fills in the sessions that any of several words names, such as 1042, 1043, and how many name nothing.
+// Words that name modes or statuses select among them, and words that name other pages are left out. If no word names
+// a session, it fills in the pages that the most words name, unless a number is the order of none.
+func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error {
 	var pages []hitView
 	var modes []bool
 	for _, word := range words {
 		named, err := p.modesNamed(r, word)
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
 		if len(named) == 1 { // not the word "mode"
 			modes = append(modes, named[0])
@@ -121,27 +126,31 @@ func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, mis
 		}
 		found, err := p.lookUpWord(r, word, maxNames/len(words))
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
 		if found == nil {
-			missed++
+			v.Missed++
+			v.NoOrder = v.NoOrder || number.MatchString(word)
 		}
 		for _, hit := range found {
 			if hit.Session == nil {
 				pages = append(pages, hit)
-			} else if !slices.ContainsFunc(hits, hit.is) {
-				hits = append(hits, hit)
+			} else if !slices.ContainsFunc(v.Hits, hit.is) {
+				v.Hits = append(v.Hits, hit)
 			}
 		}
 	}
-	if hits == nil {
+	v.NoOrder = v.NoOrder && v.Hits == nil
+	if v.Hits == nil && !v.NoOrder {
 		words = slices.DeleteFunc(words, func(word string) bool { return !telling(word, minLetters) })
-		return mostOf(pages, len(words)), missed, nil
+		v.Hits = mostOf(pages, len(words))
+		return nil
 	}
-	hits = narrowed(hits, func(hit hitView) bool { return slices.Contains(modes, hit.Livemode) })
-	return narrowed(hits, func(hit hitView) bool {
+	v.Hits = narrowed(v.Hits, func(hit hitView) bool { return slices.Contains(modes, hit.Livemode) })
+	v.Hits = narrowed(v.Hits, func(hit hitView) bool {
 		return slices.ContainsFunc(pages, func(list hitView) bool { return list.Status == hit.Session.Status.Status })
-	}), missed, nil
+	})
+	return nil
 }
 
 // lookUpWord returns the sessions that a word of several names, or one of at most some parts of it if it is an
@@ -178,6 +187,8 @@ func partsOfAddress(word string, most int) []string {
 }
 
 func (v hitView) is(other hitView) bool { return v.Name == other.Name && v.Href == other.Href }
+func (v hitView) opens() bool           { return v.Href != "" }
+func (v hitView) whole() bool           { return v.exact }
 
 // narrowed returns the hits to keep, or all of them if that would be none.
 func narrowed(hits []hitView, keep func(hitView) bool) []hitView {

@@ -55,7 +55,7 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 		return nil, err
 	}
 	if !r.Opens(sessionsPath) {
-		return opening(exactOnes(hits)), nil
+		return narrowed(narrowed(hits, hitView.whole), hitView.opens), nil
 	}
 	for _, status := range append(slices.Clip(parts), untold.Status) {
 		name, err := p.textsOf(r, statusView{status}.Text())
@@ -71,17 +71,7 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 		hits = append(hits, hitView{Kind: "nav.sessions", Name: text, exact: true, recordLink: recordLink{
 			Href: r.Href(sessionsPath) + "?from=" + text + "&to=" + text, Livemode: r.Access.Livemode()}})
 	}
-	return opening(exactOnes(hits)), nil
-}
-
-// exactOnes returns the hits that a text names by whole words, or all if none is.
-func exactOnes(hits []hitView) []hitView {
-	return narrowed(hits, func(hit hitView) bool { return hit.exact })
-}
-
-// opening returns the hits that have an address, or all if none has.
-func opening(hits []hitView) []hitView {
-	return narrowed(hits, func(hit hitView) bool { return hit.Href != "" })
+	return narrowed(narrowed(hits, hitView.whole), hitView.opens), nil
 }
 
 // modesNamed returns the modes that a word names.

@@ -16,6 +16,7 @@ import (
 var (
 	idEnd  = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of an ID, as lists show it
 	digits = regexp.MustCompile(`^[0-9]+$`)
+	number = regexp.MustCompile(`[0-9]{3}`) // of an order, and no age
 	inWord = regexp.MustCompile(`[\pL\pM\pN-]+`)
 	// wordAndNumber is an order as somebody may spell it, such as Order-1042 or 1042-DE.
 	wordAndNumber = regexp.MustCompile(`^(?:[A-Za-z]+[-_.])?([0-9]{2,})(?:[-_.][A-Za-z]+)?$`)

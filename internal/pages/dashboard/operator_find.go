@@ -77,7 +77,7 @@ func (p *Pages) operatorHits(r *desk.Request, text string) ([]hitView, error) {
 	if err != nil {
 		return nil, err
 	}
-	hits = exactOnes(hits)
+	hits = narrowed(hits, hitView.whole)
 	tenants, err := p.cfg.Tenants.FindTenants(r.Ctx(), text)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"lookup.silent", "paste.deleted", "paste.deleted_by", "paste.no_name",
-			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
-			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
+			"lookup.silent", "paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_order", "lookup.session",
+			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.event",
+			"lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
 	// The answer opens the record of the pasted text, or lists what it finds. The text is not
 	// stored or logged, and repeated in the answer only if it is askable. While
@@ -61,6 +61,7 @@ type pasteView struct {
 	Form     *desk.FormView
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing
+	NoOrder  bool            // one of them has a number that is no session's order
 	Lost     bool            // a search found nothing
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
