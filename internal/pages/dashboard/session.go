@@ -47,7 +47,7 @@ func (p *Pages) session() desk.Feature {
 		page.Keys("timeline.document_", append(slices.Clip(unproved), insight.DocumentProved)...),
 		page.Keys("estimate.", session.AvailabilityNotConsented, session.AvailabilityPending,
 			session.AvailabilityNotEstimated, session.AvailabilityAvailable),
-		page.Keys("timeline.class.", "status", "redirect", "dns", "blocked", "connect", "tls", "timeout"),
+		page.Keys("timeline.class.", deliveryClasses[1:]...), page.Keys("story.class_", deliveryClasses...),
 	)
 	f := desk.Feature{
 		Routes: []desk.Route{

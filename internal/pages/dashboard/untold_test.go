@@ -103,6 +103,32 @@ func TestTheShopWasNotTold(t *testing.T) {
 	})
 }
 
+// TestWhyTheShopWasNotTold: the box says for every class of failure what is true of it, and not to wait where only a
+// mended address or server helps.
+func TestWhyTheShopWasNotTold(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	o := newStaffed(t, g, nil)
+	made := g.Create(t, o.shop.Test.APIKey, 18)
+	g.Force(t, gatewaytest.Browser(), made, "verified")
+	for class, says := range map[string]string{
+		"status": "refused the message", "connect": "took no connection",
+		"dns":      "the host name in the Webhook URL is not known",
+		"redirect": "the Webhook URL must be the final address. agegate tries again by itself, in vain",
+		"blocked":  "because the address of the shop’s server is not public: your developers correct the Webhook URL, or",
+		"tls":      "the certificate of the shop’s server is not trusted", "timeout": "did not answer the message",
+		"delivered": "it is sent once more. agegate tries again by itself: wait",
+	} {
+		g.Exec(t, "UPDATE webhook_events SET status = 'pending', next_attempt_at = '2099-01-01', lease_token = NULL, "+
+			"last_class = '"+class+"'") // an attempt that is under way writes nothing any more
+		_, body := o.developer.Get(t, o.at("/test/sessions/"+made.SessionID))
+		story := between(t, body, `data-testid="untold"`, "</p>")
+		mended := class == "dns" || class == "redirect" || class == "blocked" || class == "tls"
+		if !strings.Contains(story, says) || strings.Contains(story, "by itself: wait") == mended {
+			t.Errorf("%s: %s", class, story)
+		}
+	}
+}
+
 // TestAForcedFallbackBeforeADocument: a test that forces a fallback where a document is asked for says so.
 func TestAForcedFallbackBeforeADocument(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
