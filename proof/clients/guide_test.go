@@ -60,6 +60,36 @@ func TestGuideShops(t *testing.T) {
 	}
 }
 
+// TestSettle runs the job of the guide to going live over sessions that passed, that did not and that are open.
+func TestSettle(t *testing.T) {
+	guide := readFile(t, filepath.Join(visiontest.Root(), "docs/guides/go-live.md"))
+	dir := t.TempDir()
+	job := blocks(guide, []string{"A job for what is left open"})[0]
+	write(t, filepath.Join(dir, "settle.py"), strings.TrimPrefix(job, "python\n"))
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	c := g.Shop(t, "http://localhost:1/webhook", nil)
+	orders := "import sys\nrelease = lambda session: print('released', session)\n" +
+		"close = lambda order, status: print('closed', order, status)\n" +
+		"open_orders = lambda minutes: [('gone', 'none')"
+	var passed string
+	for _, outcome := range []string{"verified", "fallback", "spoof", ""} {
+		created := g.Create(t, c.Test.APIKey, 18)
+		if outcome == "verified" {
+			passed = created.SessionID
+		}
+		if outcome != "" {
+			g.Force(t, gatewaytest.Browser(), created, outcome)
+		}
+		orders += ", ('" + outcome + "', '" + created.SessionID + "')"
+	}
+	write(t, filepath.Join(dir, "orders.py"), orders+"]\n")
+	env := []string{"AGEGATE_URL=" + g.URL, "AGEGATE_API_KEY=" + c.Test.APIKey, "PYTHONPATH=" + sdk("python")}
+	_, did, _ := strings.Cut(run(t, dir, env, "python3", "settle.py"), "\n") // the first line is the refusal
+	if did != "released "+passed+"\nclosed fallback FALLBACK\nclosed spoof SPOOF\n" {
+		t.Errorf("the job did %q", did)
+	}
+}
+
 // attack tries the cases of agegate-dev certify on a shop, and returns the report and its text.
 func attack(t *testing.T, g *gatewaytest.Gateway, c tenant.Credentials, target string, front *certify.Front) (
 	*certify.Report, string,

@@ -60,7 +60,9 @@ public class Shop {
                 case "GET /" -> page(exchange, "<form method='post' action='/buy'><button>Buy</button></form>");
                 case "POST /buy" -> buy(exchange);
                 case "GET /thanks" -> thanks(exchange);
-                case "GET /cancelled" -> page(exchange, "<p>Your order is not paid. <a href='/'>Try again</a></p>");
+                case "GET /cancelled" -> page(exchange,
+                    "<p>Your order is not paid. Age not confirmed? Write to us for another way."
+                    + " <a href='/'>To the shop</a></p>");
                 case "POST /webhook" -> webhook(exchange);
                 case "GET /orders" -> order(exchange, path.split("/"));
                 default -> send(exchange, 404, "");
@@ -258,7 +260,7 @@ public class Shop {
     }
 
     static void page(HttpExchange exchange, String html) throws IOException {
-        exchange.getResponseHeaders().set("Content-Type", "text/html");
+        exchange.getResponseHeaders().set("Content-Type", "text/html; charset=utf-8");
         send(exchange, 200, html);
     }
 

@@ -176,7 +176,8 @@ try {
         "GET /thanks" => thanks(),
         "POST /webhook" => webhook(),
         "GET /orders" => orders($path[2] ?? "", !isset($path[3])),
-        "GET /cancelled" => answer(200, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
+        "GET /cancelled" => answer(200,
+            '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>'),
         default => answer(404),
     };
 } catch (RuntimeException $error) {

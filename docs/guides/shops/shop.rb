@@ -147,9 +147,11 @@ server = WEBrick::HTTPServer.new(BindAddress: "localhost", Port: ENV.fetch("PORT
   end
 end
 { "/" => '<form method="post" action="/buy"><button>Buy</button></form>',
-  "/cancelled" => '<p>Your order is not paid. <a href="/">Try again</a></p>' }.each do |path, html|
+  "/cancelled" =>
+    '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>' }
+  .each do |path, html|
   server.mount_proc(path) do |request, response|
-    response.content_type = "text/html"
+    response.content_type = "text/html; charset=utf-8"
     request.path == path ? response.body = html : response.status = 404
   end
 end

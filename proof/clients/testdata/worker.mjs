@@ -14,10 +14,11 @@ export default {
   async fetch(request, env) {
     const agegate = new Client(env.AGEGATE_URL, env.AGEGATE_API_KEY);
     const url = new URL(request.url);
-    const page = (html) => new Response(html, { headers: { "Content-Type": "text/html" } });
+    const page = (html) => new Response(html, { headers: { "Content-Type": "text/html; charset=utf-8" } });
     switch (`${request.method} ${url.pathname}`) {
       case "GET /": return page('<form method="post" action="/buy"><button>Buy</button></form>');
-      case "GET /cancelled": return page('<p>Your order is not paid. <a href="/">Try again</a></p>');
+      case "GET /cancelled": return page(
+        '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>');
       case "POST /buy": {
         const order = crypto.randomUUID();
         const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });

@@ -52,7 +52,8 @@ func (s *Shop) Handler() http.Handler {
 		fmt.Fprint(w, `<!doctype html><form method="post" action="/buy"><button>Buy</button></form>`)
 	})
 	mux.HandleFunc("GET /cancelled", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `<!doctype html><p>Your order is not paid. <a href="/">Try again</a></p>`)
+		fmt.Fprint(w, `<!doctype html><p>Your order is not paid. Age not confirmed? Write to us for another way.
+<a href="/">To the shop</a></p>`)
 	})
 	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
 		order, session, err := s.Order(r.Context(), agegate.CreateSessionRequest{TargetAge: 18})

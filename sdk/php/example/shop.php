@@ -99,7 +99,8 @@ match ($_SERVER["REQUEST_METHOD"] . " " . parse_url($_SERVER["REQUEST_URI"], PHP
     "GET /" => answer(200, '<form method="post" action="/buy"><button>Buy</button></form>'),
     "POST /buy" => buy(),
     "GET /thanks" => thanks(),
-    "GET /cancelled" => answer(200, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
+    "GET /cancelled" => answer(200,
+        '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>'),
     "POST /webhook" => webhook(),
     default => answer(404),
 };

@@ -12,7 +12,8 @@ AGEGATE_API_KEY = os.environ["AGEGATE_API_KEY"]
 agegate = Client(os.environ["AGEGATE_URL"], AGEGATE_API_KEY)
 PAGES = {
     "/": '<form method="post" action="/buy"><button>Buy</button></form>',
-    "/cancelled": '<p>Your order is not paid. <a href="/">Try again</a></p>',
+    "/cancelled": '<p>Your order is not paid. Age not confirmed? Write to us for another way. '
+        '<a href="/">To the shop</a></p>',
 }
 lock = threading.Lock()
 orders = {}  # session by order; a real shop has a database
@@ -30,12 +31,13 @@ def release(session):
 
 class Shop(BaseHTTPRequestHandler):
     def answer(self, status, text="", **headers):
+        body = text.encode()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(text)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(text.encode())
+        self.wfile.write(body)
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -65,7 +67,7 @@ class Shop(BaseHTTPRequestHandler):
     def do_GET(self):
         path, _, query = self.path.partition("?")
         if path in PAGES:
-            return self.answer(200, PAGES[path], Content_Type="text/html")
+            return self.answer(200, PAGES[path], Content_Type="text/html; charset=utf-8")
         # The order of this browser, never one from the address.
         cookie = SimpleCookie(self.headers.get("Cookie")).get("order")
         session = orders.get(cookie.value) if cookie else None

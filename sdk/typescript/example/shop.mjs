@@ -11,13 +11,14 @@ const agegate = new Client(AGEGATE_URL, AGEGATE_API_KEY);
 const orders = new Map(); // session by order; a real shop has a database
 const released = new Set(); // sessions
 
-const page = (response, html) => response.setHeader("Content-Type", "text/html").end(html);
+const page = (response, html) => response.setHeader("Content-Type", "text/html; charset=utf-8").end(html);
 
 const routes = {
   "GET /": (request, response) => page(response, '<form method="post" action="/buy"><button>Buy</button></form>'),
 
   // Your Cancel URL.
-  "GET /cancelled": (request, response) => page(response, '<p>Your order is not paid. <a href="/">Try again</a></p>'),
+  "GET /cancelled": (request, response) => page(response,
+    '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>'),
 
   async "POST /buy"(request, response) {
     const order = randomUUID();
