@@ -364,6 +364,9 @@ func TestLookUpShopperSays(t *testing.T) {
 		"en passed-but-the-shop-says-not-verified-or-the-order-stays-open"
 	angry, zornig := "en an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
 		"de ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei"
+	data, daten := "en a-shopper-asks-about-their-face-or-data",
+		"de ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen"
+	minor := "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich"
 	face, child := "en a-shopper-with-a-disability-or-a-covered-face", "en a-parent-complains-their-child-was-let-through"
 	roles := map[string]*gatewaytest.Staff{"support": member(t, g, shop.Tenant.ID, account.Support),
 		"owner": member(t, g, shop.Tenant.ID, account.Owner)}
@@ -412,7 +415,17 @@ func TestLookUpShopperSays(t *testing.T) {
 		"speak to a human": angry, "je veux parler à un humain": angry, "let a human look at it": angry,
 		"discrimination": angry, "data protection authority": angry, "Diskriminierung": zornig, "Anwalt": zornig,
 		"Polizei": zornig, "rassistisch": zornig, "ich will mit einem Menschen sprechen": zornig,
-		"how old do I look": "en a-shopper-asks-about-their-face-or-data",
+		"how old do I look": data, "Why do you need my passport?": data,
+		"I'm the mother of Leo, he is only 14. Please remove everything you stored": child,
+		"I am the father of Mia, she is 15 and bought vodka in your shop":           child,
+		"I don't want to give my biometric data to anybody. Other way?":             data,
+		"I demand you delete my face data under GDPR":                               data,
+		"your machine is a joke, I am 34, give me a manager":                        wrongly,
+		"I opened it inside Facebook and it never finishes":                         camera,
+		"Ma fille a 15 ans et a passé votre contrôle":                               child,
+		"Ich bin die Mutter von Leo, er ist erst 14. Bitte löschen Sie alles":       minor,
+		"Warum brauchen Sie meinen Ausweis?":                                        daten,
+		"Ich will meine biometrischen Daten niemandem geben":                        daten,
 		// A whole mail, with the number of a telephone.
 		"Hello, yesterday I ordered two bottles of wine in your shop and I had to prove my age. The camera stayed black " +
 			"the whole time, and then nothing happened. My phone number is +44 7700 900001. Regards, Jane": camera,

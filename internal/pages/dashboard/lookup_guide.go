@@ -73,8 +73,8 @@ func lowered(text string) string { return plainly.Replace(strings.ToLower(text))
 
 // guideAbout returns the sections of support's guide that have the most telling words of a text; the best first. The
 // fewer sections have a word, the more it counts, twice in a title, a complaint or a screen, and the whole text most.
-// told is the number of telling words. If closely is true, only sections count that have all words, or the text in
-// the title.
+// told is the number of telling words; the guide must have a quarter of them. If closely is true, only sections count
+// that have all words, or the text in the title.
 func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []hitView, told int, err error) {
 	at, err := p.textsOf(r, "story.guide_step", "lookup.silent")
 	if err != nil {
@@ -84,14 +84,14 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	text = strings.Trim(lowered(text), "….:?")
 	words := wordsOf(text)
 	topics, words := p.topics(), slices.Sorted(slices.Values(words[:min(len(words), maxTold)]))
-	silent, scores, known := strings.Fields(at[1]), make([]float64, len(topics)), make([]int, len(topics))
+	silent, scores, known, heard := strings.Fields(at[1]), make([]float64, len(topics)), make([]int, len(topics)), 0
 	for _, word := range slices.Compact(words) {
 		word = strings.Trim(word, "….:?")
 		if len(words) > 1 && (!telling(word, minLetters) || slices.Contains(silent, word)) {
 			continue
 		}
-		told++
 		weights, having := weigh(topics, word, len(words) <= maxNames && telling(word, 4))
+		told, heard = told+1, heard+min(1, having)
 		for i, weight := range weights {
 			known[i] += int(min(1, weight))
 			scores[i] += weight * math.Log(float64(len(topics))/float64(max(1, having)))
@@ -109,7 +109,7 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	}
 	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
 	best := hits[0].score
-	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 }), told, nil
+	return slices.DeleteFunc(hits, func(hit hitView) bool { return hit.score <= best*2/3 || heard*4 < told }), told, nil
 }
 
 // weigh returns how much a word counts in each topic, and how many have it; if none has, one of a slip may.

@@ -42,9 +42,9 @@ func TestLookUpShopperMail(t *testing.T) {
 		"9999":                                  {"<h2>Nothing found</h2>"},
 		"I am 34 and it refused me, order 1042": {at, "#a-shopper-was-refused-wrongly"},
 	} {
-		searched(t, support, base+"/live/paste", text, "", says...)
+		searched(t, support, base+"/live/paste?lang=en", text, "", says...)
 	}
 	for _, text := range []string{"1042", "order 1042", "live order 1042"} {
-		searched(t, support, base+"/live/paste", text, base+at)
+		searched(t, support, base+"/live/paste?lang=en", text, base+at)
 	}
 }
