@@ -119,9 +119,12 @@ func TestWhyTheShopWasNotTold(t *testing.T) {
 		"delivered": "it is sent once more. agegate tries again by itself: wait",
 	} {
 		g.Exec(t, "UPDATE webhook_events SET status = 'pending', next_attempt_at = '2099-01-01', lease_token = NULL, "+
-			"last_class = '"+class+"'") // an attempt that is under way writes nothing any more
+			"last_at = '2026-11-30 17:08:38', last_status = 503, last_class = '"+class+"'") // an attempt that is under way writes nothing any more
 		_, body := o.developer.Get(t, o.at("/test/sessions/"+made.SessionID))
 		story := between(t, body, `data-testid="untold"`, "</p>")
+		if !strings.Contains(body, " 503, <time datetime=\"2026-11-30T17:08:38") {
+			t.Errorf("%s: when the shop answered last is not said: %s", class, body)
+		}
 		mended := class == "dns" || class == "redirect" || class == "blocked" || class == "tls"
 		if !strings.Contains(story, says) || strings.Contains(story, "by itself: wait") == mended {
 			t.Errorf("%s: %s", class, story)
