@@ -189,7 +189,7 @@ func verifyAll(ctx context.Context, db audit.Store) (verified []verifiedLog, bro
 func verifyFile(path string) ([]verifiedLog, error) {
 	file, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		return []verifiedLog{}, errors.New("the file cannot be read")
+		return []verifiedLog{}, fmt.Errorf("the file cannot be read: %w", errors.Unwrap(err))
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	scope, end, err := audit.VerifyExport(file)

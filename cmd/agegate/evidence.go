@@ -187,13 +187,13 @@ func (c *cli) evidenceVerify() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		data, err := os.ReadFile(args[0])
 		if err != nil {
-			return errors.New("the file cannot be read")
+			return fmt.Errorf("the file cannot be read: %w", errors.Unwrap(err))
 		}
 		var key *evidence.PublicKey
 		if keyPath != "" {
 			text, err := os.ReadFile(keyPath) //nolint:gosec // the operator names the file
 			if err != nil {
-				return errors.New("--key: the file cannot be read")
+				return fmt.Errorf("--key: the file cannot be read: %w", errors.Unwrap(err))
 			}
 			given, err := evidence.ParsePublicKey(text)
 			if err != nil {
@@ -239,7 +239,7 @@ func verifyReceipt(out io.Writer, text string, key *evidence.PublicKey) error {
 func compareLog(found evidence.Verified, path string) error {
 	file, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		return errors.New("--audit: the file cannot be read")
+		return fmt.Errorf("--audit: the file cannot be read: %w", errors.Unwrap(err))
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	return found.VerifyLog(func(yield func(audit.Entry) error) error {

@@ -129,7 +129,7 @@ func (op operator) warnOf(cmd *cobra.Command, t tenant.Tenant) {
 // missing adds to a not-found error what was not found. Other errors are returned unchanged.
 func missing(what string, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
-		return fmt.Errorf("%s not found", what)
+		return fmt.Errorf("%s not found%s", what, map[string]string{"user": ": agegate user list prints all"}[what])
 	}
 	return err
 }
@@ -177,15 +177,14 @@ func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUI
 }
 
 // readFile reads at most limit bytes of a file that the operator names. Its errors name the file by what.
-func readFile(path, what string, limit int64) ([]byte, error) {
+func readFile(path, what string, limit int64) (data []byte, err error) {
 	file, err := os.Open(path) //nolint:gosec // a file that the operator names
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read", what)
+	if err == nil {
+		defer file.Close() //nolint:errcheck // it was only read
+		data, err = io.ReadAll(io.LimitReader(file, limit))
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, limit))
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read", what)
+		return nil, fmt.Errorf("%s cannot be read: %w", what, errors.Unwrap(err))
 	}
 	return data, nil
 }

@@ -26,8 +26,9 @@ import (
 
 func (c *cli) userCommand() *cobra.Command {
 	return terminal.Group("user", "Manage the users of the dashboard", "",
-		c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable),
-		c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable),
+		c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable,
+			" Open invitations that they made have ended: let others make them again."),
+		c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable, ""),
 		c.userList(), c.userRecover(), c.userSetupLink(), c.userInviteOwner())
 }
 
@@ -49,11 +50,10 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 
 // userOf returns the user whom an e-mail address or an ID names.
 func userOf(ctx context.Context, accounts *account.Service, text string) (account.User, error) {
-	if id, err := uuid.Parse(text); err == nil {
-		user, err := accounts.UserByID(ctx, id)
-		return user, missing("user", err)
-	}
 	user, err := accounts.UserByEmail(ctx, text)
+	if id, other := uuid.Parse(text); other == nil {
+		user, err = accounts.UserByID(ctx, id)
+	}
 	return user, missing("user", err)
 }
 
@@ -152,7 +152,7 @@ invites everybody else in the dashboard.`,
 }
 
 func (c *cli) userSwitch(
-	use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error,
+	use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error, also string,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " EMAIL|ID", Short: short, Args: exactlyOneUser,
@@ -168,7 +168,7 @@ func (c *cli) userSwitch(
 						fmt.Fprintln(cmd.ErrOrStderr(), "No operator can log in now: agegate user enable lets one in again.")
 					}
 				}
-				return confirm(cmd, err, "User %s is %sd.\n", tenant.Visible(user.Email), use)
+				return confirm(cmd, err, "User %s is %sd.%s\n", tenant.Visible(user.Email), use, also)
 			})
 		},
 	}

@@ -64,7 +64,7 @@ type linkView struct {
 	Passkey desk.PasskeyView
 	For     account.User  // of a recovery link
 	Into    tenant.Tenant // of an invitation
-	Role    string        // of an invitation: the key of a text
+	Link    account.Link  // of an invitation the role, of another operator's a note
 	Me      string        // the signed-in user's name; may be empty
 	Login   string        // where those who have an account log in
 }
@@ -110,7 +110,7 @@ func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 }
 
 func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *desk.FormView) error {
-	v, screen := &linkView{Form: f}, "setup"
+	v, screen := &linkView{Form: f, Link: link}, "setup"
 	var options string
 	var err error
 	switch link.Kind {
@@ -118,7 +118,7 @@ func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *de
 		screen = "recover"
 		v.For, options, err = p.cfg.Accounts.Recovering(r.Ctx(), r.Param("token"))
 	case account.LinkInvitation:
-		screen, v.Role = "invitation", "invitation.as_"+string(link.Role)
+		screen = "invitation"
 		v.Login = loginPath + "?next=" + r.Request().URL.Path
 		if v.Into, err = p.cfg.Tenants.Tenant(r.Ctx(), *link.TenantID); err == nil {
 			options, err = p.cfg.Accounts.SetUpOptions()

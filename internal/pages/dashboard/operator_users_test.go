@@ -78,7 +78,8 @@ func TestAnotherOperator(t *testing.T) {
 				t.Errorf("the log has %s by %v", e.Action, e.Actor)
 			}
 		}
-		if _, asks := g.Nobody().Get(t, links[1]); !strings.Contains(asks, "as an operator of this gateway") {
+		if _, asks := g.Nobody().Get(t, links[1]); !strings.Contains(asks, "as an operator of this gateway") ||
+			!strings.Contains(asks, "<h1>Join as an operator</h1>") || strings.Contains(asks, "Set up agegate") {
 			t.Error("the link asks for the account of the one operator")
 		}
 		for _, tt := range []struct {

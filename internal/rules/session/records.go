@@ -92,7 +92,7 @@ func (r *Records) delete(
 		case record.Open(now):
 			return fault.New(fault.Conflict, "the session is open until "+record.ExpiresAt.UTC().Format(time.RFC3339))
 		case record.Undelivered:
-			return fault.New(fault.Conflict, "the session's webhook is still to be delivered")
+			return fault.New(fault.Conflict, "the session's webhook is still to be delivered"+tried)
 		}
 		if err := erase(tx, record.TenantID, []uuid.UUID{id}, now); err != nil {
 			return err
@@ -212,6 +212,9 @@ func (r *Records) DeleteAll(
 	return total, err
 }
 
+// tried says how long a webhook is to be delivered, and how that ends.
+const tried = "; each is tried for three days, or at a disabled endpoint once agegate webhook enable lets it"
+
 // CheckFinished returns the error with which DeleteAll would refuse.
 func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if !t.Disabled {
@@ -226,7 +229,7 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 		text += "; the last session expires at " + last.UTC().Format(time.RFC3339)
 	}
 	if undelivered > 0 {
-		text += "; each is tried for three days, or at a disabled endpoint once agegate webhook enable lets it"
+		text += tried
 	}
 	return fault.New(fault.Conflict, text)
 }
