@@ -118,8 +118,9 @@ func TestWhyTheShopWasNotTold(t *testing.T) {
 		"tls":      "the certificate of the shop’s server is not trusted", "timeout": "did not answer the message",
 		"delivered": "it is sent once more. agegate tries again by itself: wait",
 	} {
+		// Without its lease, an attempt that is under way writes nothing any more.
 		g.Exec(t, "UPDATE webhook_events SET status = 'pending', next_attempt_at = '2099-01-01', lease_token = NULL, "+
-			"last_at = '2026-11-30 17:08:38', last_status = 503, last_class = '"+class+"'") // an attempt that is under way writes nothing any more
+			"last_at = '2026-11-30 17:08:38', last_status = 503, last_class = '"+class+"'")
 		_, body := o.developer.Get(t, o.at("/test/sessions/"+made.SessionID))
 		story := between(t, body, `data-testid="untold"`, "</p>")
 		if !strings.Contains(body, " 503, <time datetime=\"2026-11-30T17:08:38") {
