@@ -34,7 +34,7 @@ the file leave no trace, so let the job that makes one end with this command. ag
 doctor and the alert AgegateBackupOld then say when no backup was made for 30 hours.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
-				return confirm(cmd, db.RecordBackup(cmd.Context(), now()), "Recorded: a backup was made just now.\n")
+				return db.RecordBackup(cmd.Context(), now())
 			})
 		},
 	}
