@@ -50,10 +50,11 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 
 // userOf returns the user whom an e-mail address or an ID names.
 func userOf(ctx context.Context, accounts *account.Service, text string) (account.User, error) {
-	user, err := accounts.UserByEmail(ctx, text)
-	if id, other := uuid.Parse(text); other == nil {
-		user, err = accounts.UserByID(ctx, id)
+	if id, err := uuid.Parse(text); err == nil {
+		user, err := accounts.UserByID(ctx, id)
+		return user, missing("user", err)
 	}
+	user, err := accounts.UserByEmail(ctx, text)
 	return user, missing("user", err)
 }
 
