@@ -72,11 +72,11 @@ var shopperCases = []testCase{
 		act: func(t *trial) {
 			d := t.good()
 			d.what = "1"
+			t.send(d, accept)
 			t.later(func() {
 				d.what, d.at = "2", t.Now()
 				t.send(d, accept)
 			})
-			t.send(d, accept)
 		},
 	},
 	{
