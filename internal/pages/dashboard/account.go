@@ -50,10 +50,8 @@ func (p *Pages) account() desk.Feature {
 			}},
 			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
 			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
-			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setOwn(zoneForm, "zone_set",
-				p.cfg.Accounts.SetZone, func(v *accountView) **page.Text { return &v.ZoneProblem })},
-			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setOwn(nameForm, "name_set",
-				p.cfg.Accounts.SetName, func(v *accountView) **page.Text { return &v.NameProblem })},
+			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setOwn(zoneForm, p.cfg.Accounts.SetZone)},
+			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setOwn(nameForm, p.cfg.Accounts.SetName)},
 		},
 		Screens: []string{"account"},
 		Keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
@@ -70,9 +68,8 @@ type accountView struct {
 	Passkey     desk.PasskeyView
 	Logins      []loginRow
 	Memberships []memberOf
-	Form        *desk.FormView // of the buttons
-	ZoneProblem *page.Text
-	NameProblem *page.Text
+	Form        *desk.FormView        // of the buttons
+	Problems    map[string]*page.Text // what is wrong with a value that was sent, by the name of its field
 }
 
 // loginRow is a browser in which the user is signed in.
@@ -134,8 +131,7 @@ func (p *Pages) setLanguage(r *desk.Request) error {
 
 // setOwn returns a handler that sets the value of a form with one field, or shows the page with what is wrong with it.
 func (p *Pages) setOwn(
-	spec *desk.Form, notice string, set func(context.Context, account.Identity, string) error,
-	problem func(*accountView) **page.Text,
+	spec *desk.Form, set func(context.Context, account.Identity, string) error,
 ) func(*desk.Request) error {
 	return func(r *desk.Request) error {
 		f, err := r.Read(spec)
@@ -145,15 +141,14 @@ func (p *Pages) setOwn(
 		if f.OK() {
 			err := set(r.Ctx(), r.Who, f.Fields[0].Value)
 			if err == nil {
-				return r.Done(accountPath, notice)
+				return r.Done(accountPath, f.Fields[0].Name+"_set")
 			}
 			if err := f.Refuse(err); err != nil {
 				return err
 			}
 		}
-		v := &accountView{}
-		*problem(v) = f.Fields[0].Problem
-		return p.renderAccount(r, http.StatusUnprocessableEntity, v)
+		problems := map[string]*page.Text{f.Fields[0].Name: f.Fields[0].Problem}
+		return p.renderAccount(r, http.StatusUnprocessableEntity, &accountView{Problems: problems})
 	}
 }
 

@@ -52,7 +52,7 @@ func alike(a, b string, slip bool) bool {
 
 // readTopics returns what the sections of support's guide are about, in their order.
 func (p *Pages) readTopics() (all []topic) {
-	german := p.cfg.Sections("support"+".de", "##")
+	german := p.cfg.Sections("support"+".de", "##") // in one piece it would be taken for the key of a text
 	for i, s := range p.cfg.Sections("support", "##") {
 		both := lowered(strings.Join(append(s[:], german[i][:]...), " "))
 		strong := append(quoted.FindAllString(both, -1), lowered(s[0]), lowered(german[i][0]))

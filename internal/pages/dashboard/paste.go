@@ -144,13 +144,15 @@ func (p *Pages) openPasted(r *desk.Request, given pasted) (record *recordLink, k
 		record, err = p.eventLink(r, given.text)
 		return record, "lookup.event", err
 	}
-	id, err := uuid.Parse(given.text)
+	var id uuid.UUID
 	if given.kind == pastedLink {
 		sess, unknown := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
-		if fault.CodeOf(unknown) == fault.NotFound {
-			return nil, "", nil
-		}
 		id, err = sess.ID, unknown
+	} else {
+		id, err = uuid.Parse(given.text)
+	}
+	if fault.CodeOf(err) == fault.NotFound { // no such link
+		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", err

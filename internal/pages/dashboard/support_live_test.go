@@ -14,7 +14,8 @@ func TestRowsSayWhyASessionExpired(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	g.Create(t, shop.Test.APIKey, 18)
-	const expired, note = "status = 'EXPIRED', opened_at = created_at, setbacks = ", `[{"At":"2099-01-02T03:04:05Z","Why":"`
+	const expired, note = "status = 'EXPIRED', opened_at = created_at, setbacks = ",
+		`[{"At":"2099-01-02T03:04:05Z","Why":"`
 	for _, tt := range []struct{ set, says string }{
 		{"status = 'PENDING'", "No result<"},
 		{"status = 'EXPIRED'", "Link never opened"},
@@ -57,7 +58,8 @@ func TestSupportIsLedToLive(t *testing.T) {
 			t.Errorf("%s reads of a second factor: %s", who, line)
 		}
 	}
-	if _, live := member(t, g, shop.Tenant.ID, account.Support).Get(t, page+"/live"); strings.Contains(live, "tests-only") {
+	_, live := member(t, g, shop.Tenant.ID, account.Support).Get(t, page+"/live")
+	if strings.Contains(live, "tests-only") {
 		t.Error("live mode says that it is test mode")
 	}
 }
@@ -69,7 +71,8 @@ func TestReplyAboutABlockedCameraOfThePast(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	body := told(t, g, shop, member(t, g, shop.Tenant.ID, account.Support), "opened_at = created_at, status = 'EXPIRED', "+
 		`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_refused"}]'`)
-	if says := "was up. Your camera gave the page no picture.\n\nPlease start a new check in our shop: you get a new link " +
+	if says := "was up. Your camera gave the page no picture.\n\nPlease start a new check in our shop: you get a new " +
+		"link " +
 		"there. Allow the camera for this page"; !strings.Contains(body, says) {
 		t.Errorf("the reply: %s", between(t, body, `data-testid="tell"`, "</div>"))
 	}
