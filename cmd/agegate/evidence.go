@@ -191,9 +191,9 @@ func (c *cli) evidenceVerify() *cobra.Command {
 		}
 		var key *evidence.PublicKey
 		if keyPath != "" {
-			text, err := os.ReadFile(keyPath) //nolint:gosec // the operator names the file
+			text, err := readFile(keyPath, "--key: the file", 64<<10)
 			if err != nil {
-				return fmt.Errorf("--key: the file cannot be read: %w", errors.Unwrap(err))
+				return err
 			}
 			given, err := evidence.ParsePublicKey(text)
 			if err != nil {

@@ -129,7 +129,7 @@ func (op operator) warnOf(cmd *cobra.Command, t tenant.Tenant) {
 // missing adds to a not-found error what was not found. Other errors are returned unchanged.
 func missing(what string, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
-		return fmt.Errorf("%s not found%s", what, map[string]string{"user": ": agegate user list prints all"}[what])
+		return fmt.Errorf("%s not found", what)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -49,13 +50,16 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 }
 
 // userOf returns the user whom an e-mail address or an ID names.
-func userOf(ctx context.Context, accounts *account.Service, text string) (account.User, error) {
-	if id, err := uuid.Parse(text); err == nil {
-		user, err := accounts.UserByID(ctx, id)
-		return user, missing("user", err)
+func userOf(ctx context.Context, accounts *account.Service, text string) (user account.User, err error) {
+	if id, none := uuid.Parse(text); none == nil {
+		user, err = accounts.UserByID(ctx, id)
+	} else {
+		user, err = accounts.UserByEmail(ctx, text)
 	}
-	user, err := accounts.UserByEmail(ctx, text)
-	return user, missing("user", err)
+	if fault.CodeOf(err) == fault.NotFound {
+		err = errors.New("user not found: agegate user list prints all")
+	}
+	return user, err
 }
 
 // linkCommand completes a command that makes a link of the dashboard and prints it, in JSON as a member.

@@ -29,7 +29,7 @@ func TestTenantsNobodyCanPass(t *testing.T) {
 	want(t, examine(t, append(on, "AGEGATE_DOCUMENT_WAYS=wallet")...), check, doctor.Problem, named+"document)")
 }
 
-// TestUnreadIssuersCloseNothing: where the trusted issuers cannot be read, nobody is told that documents fail.
+// TestUnreadIssuersCloseNothing: if the trusted issuers cannot be read, no page says that documents are closed.
 func TestUnreadIssuersCloseNothing(t *testing.T) {
 	g := start(t, gatewaytest.SQLite(t))
 	ctx, end := context.WithCancel(t.Context())

@@ -64,7 +64,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 				return ast.WalkSkipChildren, nil
 			}
 		case *extast.TableCell:
-			if title, _ := n.AttributeString("data-title"); slices.Contains(unsearched, fmt.Sprintf("%s", title)) {
+			if title, _ := n.AttributeString("data-title"); slices.Contains(unsearchedColumns, fmt.Sprintf("%s", title)) {
 				return ast.WalkSkipChildren, nil
 			}
 		case *ast.Link:

@@ -22,11 +22,13 @@ type entry struct {
 	Lang  string `json:"lang,omitempty"` // of a translation, which has no Text
 }
 
-// unsearched are the titles of sections of which the search knows no more than these titles, and at the end those of
-// columns in whose rows other cells are searched.
+// unsearched are the titles of sections of which the search knows no more than these titles.
 var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
 	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language", "The signature",
-	"Traces in detail", "Rules for registration certificates", "Do", "What to set", "Default", "What stays with you"}
+	"Traces in detail", "Rules for registration certificates"}
+
+// unsearchedColumns are the titles of columns in whose rows other cells are searched.
+var unsearchedColumns = []string{"Do", "What to set", "Default", "What stays with you"}
 
 // newIndex returns what the script of the search reads, and its address with its hash. Of equal matches the script
 // shows sections before names, and those of a guide before those of the reference. The changelog is left out: it says
