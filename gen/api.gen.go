@@ -246,7 +246,7 @@ type CreateSessionRequest struct {
 	SuccessURL *string `json:"success_url,omitempty"`
 
 	// TargetAge The age to verify, in years. The shopper passes if the estimated age is at least this age plus
-	// the gateway's safety margin.
+	// the safety margin, or if a document shows this age.
 	TargetAge int `json:"target_age"`
 }
 

@@ -248,7 +248,7 @@ type CreateSessionRequest struct {
 	SuccessURL *string `json:"success_url,omitempty"`
 
 	// TargetAge The age to verify, in years. The shopper passes if the estimated age is at least this age plus
-	// the gateway's safety margin.
+	// the safety margin, or if a document shows this age.
 	TargetAge int `json:"target_age"`
 }
 
@@ -740,7 +740,7 @@ type ClientInterface interface {
 	// Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 	//
 	// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
-	// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
+	// How often to ask is under *Polling*.
 	//
 	// Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 	GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -872,7 +872,7 @@ func (c *Client) GetDetectedAge(ctx context.Context, sessionID SessionID, reqEdi
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 //
 // A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
-// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
+// How often to ask is under *Polling*.
 //
 // Corresponds with GET /api/v1/sessions/{session_id}/status (the `GetSessionStatus` operationId).
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1351,7 +1351,7 @@ type ClientWithResponsesInterface interface {
 	// Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 	//
 	// A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
-	// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
+	// How often to ask is under *Polling*.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2159,7 +2159,7 @@ func (c *ClientWithResponses) GetDetectedAgeWithResponse(ctx context.Context, se
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`.
 //
 // A session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
-// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
+// How often to ask is under *Polling*.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -14,7 +14,7 @@ import (
 // afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
 	// The age to verify, in years. The shopper passes if the estimated age is at least this age plus
-	// the gateway's safety margin.
+	// the safety margin, or if a document shows this age.
 	TargetAge int `json:"target_age"`
 	// Where a VERIFIED result sends the browser. An absolute https URL without user information, with
 	// its host in ASCII. If you omit it, your registered Success URL is used.
@@ -265,7 +265,7 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionRequest, p
 //
 // Returns the current status and when it took effect. To confirm a pass, require `PASSED`. A
 // session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no webhook.
-// Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after five minutes.
+// How often to ask is under *Polling*.
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID string) (*SessionStatusOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &SessionStatusOut{}

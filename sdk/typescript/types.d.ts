@@ -6,7 +6,7 @@
 export interface CreateSessionRequest {
   /**
    * The age to verify, in years. The shopper passes if the estimated age is at least this age plus
-   * the gateway's safety margin.
+   * the safety margin, or if a document shows this age.
    */
   "target_age": number;
   /**

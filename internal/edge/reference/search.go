@@ -24,11 +24,11 @@ type entry struct {
 
 // unsearched are the titles of sections of which the search knows no more than these titles.
 var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
-	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language", "The signature",
-	"Traces in detail", "Rules for registration certificates"}
+	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language", "The signature", "Traces in detail",
+	"Rules for registration certificates", "What was tried", "What it cannot see", "What it cannot be used for"}
 
 // unsearchedColumns are the titles of columns in whose rows other cells are searched.
-var unsearchedColumns = []string{"Do", "What to set", "Default", "What stays with you"}
+var unsearchedColumns = []string{"Do", "What to set", "Default", "What stays with you", "Content"}
 
 // newIndex returns what the script of the search reads, and its address with its hash. Of equal matches the script
 // shows sections before names, and those of a guide before those of the reference. The changelog is left out: it says

@@ -61,8 +61,7 @@ final class Client extends Transport
      *
      * Returns the current status and when it took effect. To confirm a pass, require `PASSED`. A
      * session that is still PENDING at its `expires_at` is EXPIRED from then on, and sends no
-     * webhook. Poll after 1, 2, 4, 8 and then every 15 seconds. Stop at a terminal status or after
-     * five minutes.
+     * webhook. How often to ask is under *Polling*.
      *
      * @return SessionStatusOut
      */

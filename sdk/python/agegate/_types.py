@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, Union
 
 class _CreateSessionRequest(TypedDict):
     # The age to verify, in years. The shopper passes if the estimated age is at least this age plus
-    # the gateway's safety margin.
+    # the safety margin, or if a document shows this age.
     target_age: int
 
 
