@@ -500,10 +500,8 @@ type Unavailable = TextError
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces, stored for
-	// 24 hours per tenant and mode. The same key with the same body gets the same session, without a
-	// second charge. The same key with another body gets 409. Make a new key, such as a random UUID, for
-	// every session that you want. Do not copy a key from an example.
+	// IdempotencyKey Makes it safe to repeat this request, as described under *Idempotency*. Make a new key, such as a
+	// random UUID, for every session that you want. Do not copy a key from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

@@ -502,10 +502,8 @@ type Unavailable = TextError
 
 // CreateSessionParams defines parameters for CreateSession.
 type CreateSessionParams struct {
-	// IdempotencyKey Makes it safe to repeat this request. 1 to 255 visible ASCII characters without spaces, stored for
-	// 24 hours per tenant and mode. The same key with the same body gets the same session, without a
-	// second charge. The same key with another body gets 409. Make a new key, such as a random UUID, for
-	// every session that you want. Do not copy a key from an example.
+	// IdempotencyKey Makes it safe to repeat this request, as described under *Idempotency*. Make a new key, such as a
+	// random UUID, for every session that you want. Do not copy a key from an example.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -692,7 +690,7 @@ type ClientInterface interface {
 	// CreateSessionWithBody Create a verification session
 	//
 	// Creates a session in status PENDING and returns the address to which you send the shopper's
-	// browser. A test key creates a test session, and a live key creates a live session.
+	// browser.
 	//
 	// A URL in the request may have any path and query, but its host and port must be exactly those of
 	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -710,7 +708,7 @@ type ClientInterface interface {
 	// CreateSession Create a verification session
 	//
 	// Creates a session in status PENDING and returns the address to which you send the shopper's
-	// browser. A test key creates a test session, and a live key creates a live session.
+	// browser.
 	//
 	// A URL in the request may have any path and query, but its host and port must be exactly those of
 	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -794,7 +792,7 @@ type ClientInterface interface {
 // CreateSessionWithBody Create a verification session
 //
 // Creates a session in status PENDING and returns the address to which you send the shopper's
-// browser. A test key creates a test session, and a live key creates a live session.
+// browser.
 //
 // A URL in the request may have any path and query, but its host and port must be exactly those of
 // one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -822,7 +820,7 @@ func (c *Client) CreateSessionWithBody(ctx context.Context, params *CreateSessio
 // CreateSession Create a verification session
 //
 // Creates a session in status PENDING and returns the address to which you send the shopper's
-// browser. A test key creates a test session, and a live key creates a live session.
+// browser.
 //
 // A URL in the request may have any path and query, but its host and port must be exactly those of
 // one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -1301,7 +1299,7 @@ type ClientWithResponsesInterface interface {
 	// CreateSessionWithBodyWithResponse Create a verification session
 	//
 	// Creates a session in status PENDING and returns the address to which you send the shopper's
-	// browser. A test key creates a test session, and a live key creates a live session.
+	// browser.
 	//
 	// A URL in the request may have any path and query, but its host and port must be exactly those of
 	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -1319,7 +1317,7 @@ type ClientWithResponsesInterface interface {
 	// CreateSessionWithResponse Create a verification session
 	//
 	// Creates a session in status PENDING and returns the address to which you send the shopper's
-	// browser. A test key creates a test session, and a live key creates a live session.
+	// browser.
 	//
 	// A URL in the request may have any path and query, but its host and port must be exactly those of
 	// one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -2091,7 +2089,7 @@ func (r MoveTestClockResponse) ContentType() string {
 // CreateSessionWithBodyWithResponse Create a verification session
 //
 // Creates a session in status PENDING and returns the address to which you send the shopper's
-// browser. A test key creates a test session, and a live key creates a live session.
+// browser.
 //
 // A URL in the request may have any path and query, but its host and port must be exactly those of
 // one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
@@ -2115,7 +2113,7 @@ func (c *ClientWithResponses) CreateSessionWithBodyWithResponse(ctx context.Cont
 // CreateSessionWithResponse Create a verification session
 //
 // Creates a session in status PENDING and returns the address to which you send the shopper's
-// browser. A test key creates a test session, and a live key creates a live session.
+// browser.
 //
 // A URL in the request may have any path and query, but its host and port must be exactly those of
 // one of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is

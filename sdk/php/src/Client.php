@@ -35,20 +35,17 @@ final class Client extends Transport
      * POST /api/v1/sessions/create: Create a verification session.
      *
      * Creates a session in status PENDING and returns the address to which you send the shopper's
-     * browser. A test key creates a test session, and a live key creates a live session. A URL in
-     * the request may have any path and query, but its host and port must be exactly those of one
-     * of your registered Success, Cancel or Webhook URLs. If you omit a URL, your registered one is
-     * used, and there must be one. Both URLs stay the same for the life of the session. Webhooks
-     * always go to your registered Webhook URL: the request has no `webhook_url`. A request is
-     * checked in this order: size (413), key (401), tenant (403), request (422), then the test cap
-     * (429) or the allowance and credit (402).
+     * browser. A URL in the request may have any path and query, but its host and port must be
+     * exactly those of one of your registered Success, Cancel or Webhook URLs. If you omit a URL,
+     * your registered one is used, and there must be one. Both URLs stay the same for the life of
+     * the session. Webhooks always go to your registered Webhook URL: the request has no
+     * `webhook_url`. A request is checked in this order: size (413), key (401), tenant (403),
+     * request (422), then the test cap (429) or the allowance and credit (402).
      *
      * @param CreateSessionRequest $body
-     * @param ?string $idempotencyKey Makes it safe to repeat this request. 1 to 255 visible ASCII
-     * characters without spaces, stored for 24 hours per tenant and mode. The same key with the
-     * same body gets the same session, without a second charge. The same key with another body gets
-     * 409. Make a new key, such as a random UUID, for every session that you want. Do not copy a
-     * key from an example.
+     * @param ?string $idempotencyKey Makes it safe to repeat this request, as described under
+     * *Idempotency*. Make a new key, such as a random UUID, for every session that you want. Do not
+     * copy a key from an example.
      * @return CreateSessionOut
      */
     public function createSession(array $body, ?string $idempotencyKey = null): array
