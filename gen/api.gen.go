@@ -237,7 +237,7 @@ type CreateSessionOut struct {
 
 // CreateSessionRequest The age to verify, and where to send the browser afterwards. Unknown fields are refused.
 type CreateSessionRequest struct {
-	// CancelURL Where the fallback page's return action sends the browser. An absolute https URL without user
+	// CancelURL Where the button leads on the page of a shopper who did not pass. An absolute https URL without user
 	// information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
 	CancelURL *string `json:"cancel_url,omitempty"`
 

@@ -19,8 +19,8 @@ type CreateSessionRequest struct {
 	// Where a VERIFIED result sends the browser. An absolute https URL without user information, with
 	// its host in ASCII. If you omit it, your registered Success URL is used.
 	SuccessURL string `json:"success_url,omitempty"`
-	// Where the fallback page's return action sends the browser. An absolute https URL without user
-	// information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
+	// Where the button leads on the page of a shopper who did not pass. An absolute https URL without
+	// user information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
 	CancelURL string `json:"cancel_url,omitempty"`
 }
 

@@ -15,8 +15,8 @@ export interface CreateSessionRequest {
    */
   "success_url"?: string;
   /**
-   * Where the fallback page's return action sends the browser. An absolute https URL without user
-   * information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
+   * Where the button leads on the page of a shopper who did not pass. An absolute https URL without
+   * user information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
    */
   "cancel_url"?: string;
 }

@@ -78,7 +78,7 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 }
 
 // fieldEntries returns the fields of an operation as entries that lead to the part
-// of the page which describes them.
+// of the page which describes them. Headers of answers are found where the pages explain them.
 func (o operation) fieldEntries(path string) (all []entry) {
 	add := func(fields []field, anchor string) {
 		for _, f := range fields {
@@ -90,7 +90,6 @@ func (o operation) fieldEntries(path string) (all []entry) {
 	add(o.Body, "body")
 	for _, a := range o.Answers {
 		add(a.Fields, a.Status)
-		add(a.Headers, a.Status)
 	}
 	return all
 }

@@ -17,8 +17,9 @@ class CreateSessionRequest(_CreateSessionRequest, total=False):
     # Where a VERIFIED result sends the browser. An absolute https URL without user information,
     # with its host in ASCII. If you omit it, your registered Success URL is used.
     success_url: str
-    # Where the fallback page's return action sends the browser. An absolute https URL without user
-    # information, with its host in ASCII. If you omit it, your registered Cancel URL is used.
+    # Where the button leads on the page of a shopper who did not pass. An absolute https URL
+    # without user information, with its host in ASCII. If you omit it, your registered Cancel URL
+    # is used.
     cancel_url: str
 
 
