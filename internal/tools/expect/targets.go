@@ -26,7 +26,7 @@ session ends as FALLBACK, your shop decides, and
 **On pictures unlike these, more minors pass**: with make-up drawn on the face, up to 6 % of a group, and 8.6 % of
 81 on parts of a collection that the training did not have, whose labels are rougher (both below). An earlier study of
 the two models found 6.5 to 15.4 % of 13- to 17-year-olds, on scans of old photographs and on studio portraits with
-make-up ([measurements](measurements.md)). An estimate is never a proof of age.
+make-up ([docs/measurements.md](measurements.md)). An estimate is never a proof of age.
 `
 
 // writeSummary writes who passes for a target age of 18 at the default margin, for both

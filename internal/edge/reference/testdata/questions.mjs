@@ -243,7 +243,7 @@ const answers = {
   "node example": "/docs/clients#typescript-and-javascript",
   chargeback: "/docs/go-live#when-an-order-is-refunded",
   "php example": "/docs/clients#php",
-  "invite team member": "/docs/support#a-colleague-cannot-log-in",
+  "invite team member": "/docs/staff#invite-members",
   "adult rejected": "/docs/support#a-shopper-was-refused-wrongly",
   "over 18 but rejected": "/docs/support#a-shopper-was-refused-wrongly",
   "25 but rejected": "/docs/support#a-shopper-was-refused-wrongly",
