@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Executors;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -37,7 +38,7 @@ public class Shop {
     static final SecretKeySpec WEBHOOK_KEY = keyOf("AGEGATE_WEBHOOK_SECRET", "whsec_");
 
     static final class Order {
-        String browser, session;
+        String browser, number, session;
         volatile int released;
     }
 
@@ -77,11 +78,14 @@ public class Shop {
 
     void buy(HttpExchange exchange) throws IOException, InterruptedException {
         String key = UUID.randomUUID().toString(); // one for each order
-        HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString("{\"target_age\": 18}");
+        String successURL = System.getenv("SHOP_URL") + "/thanks?order=" + key;
+        HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(
+            "{\"target_age\": 18, \"success_url\": \"" + successURL + "\"}");
         JsonObject created = call("create", request -> request.POST(body)
             .header("Content-Type", "application/json").header("Idempotency-Key", key));
         Order order = new Order();
         order.browser = browserOf(exchange).orElseGet(() -> UUID.randomUUID().toString());
+        order.number = key;
         order.session = created.get("session_id").getAsString();
         synchronized (orders) {
             orders.add(0, order);
@@ -89,14 +93,18 @@ public class Shop {
         String cookie = "browser=" + order.browser + "; Path=/; HttpOnly; SameSite=Lax";
         exchange.getResponseHeaders().set("Location", created.get("verification_url").getAsString());
         exchange.getResponseHeaders().set("Set-Cookie", cookie);
-        exchange.getResponseHeaders().set("Agegate-Session", order.session); // for agegate-dev certify
-        send(exchange, 303, "");
+        // The answer's body is for agegate-dev certify.
+        send(exchange, 303, "{\"session_id\": \"" + order.session + "\", \"order\": \"" + key + "\"}");
     }
 
     void thanks(HttpExchange exchange) throws IOException {
-        Order order = orderOf(exchange, "");
-        boolean released = order != null && order.released > 0; // by the webhook, or before the page was loaded again
-        if (order == null || !released && !redirectProves(exchange.getRequestURI().getRawQuery(), order.session)) {
+        String query = Optional.ofNullable(exchange.getRequestURI().getRawQuery()).orElse("");
+        Matcher number = Pattern.compile("(?:^|&)order=([^&]+)").matcher(query);
+        // The order that the address names; its session is never one from the address.
+        Order order = number.find() ? orderOf(its -> its.number.equals(number.group(1))) : null;
+        // By the webhook, or before this browser loaded the page again.
+        boolean released = order != null && isOwn(exchange, order) && order.released > 0;
+        if (order == null || !released && !redirectProves(query, order.session)) {
             send(exchange, 403, "Not verified.");
             return;
         }
@@ -121,8 +129,8 @@ public class Shop {
 
     // GET /orders/{session} looks the status up now; GET /orders/{session}/released, for agegate-dev certify, does not.
     void order(HttpExchange exchange, String[] path) throws IOException, InterruptedException {
-        Order order = path.length < 3 ? null : orderOf(exchange, path[2]);
-        if (order == null) {
+        Order order = path.length < 3 ? null : orderOf(its -> its.session.equals(path[2]));
+        if (order == null || !isOwn(exchange, order)) {
             send(exchange, 404, "");
             return;
         }
@@ -142,12 +150,13 @@ public class Shop {
         return Pattern.compile("(?:^|; )browser=([^;]+)").matcher(given).results().findFirst().map(its -> its.group(1));
     }
 
-    // The newest order of this browser, or its order with a session. The address alone never names an order.
-    Order orderOf(HttpExchange exchange, String session) {
-        String browser = browserOf(exchange).orElse("");
+    static boolean isOwn(HttpExchange exchange, Order order) {
+        return browserOf(exchange).filter(order.browser::equals).isPresent();
+    }
+
+    Order orderOf(Predicate<Order> wanted) {
         synchronized (orders) {
-            return orders.stream().filter(order -> order.browser.equals(browser))
-                .filter(order -> session.isEmpty() || order.session.equals(session)).findFirst().orElse(null);
+            return orders.stream().filter(wanted).findFirst().orElse(null);
         }
     }
 
@@ -184,7 +193,7 @@ public class Shop {
     // The query is what follows the "?" of the address, as received.
     static boolean redirectProves(String rawQuery, String session) {
         Map<String, List<String>> query = new HashMap<>();
-        for (String pair : (rawQuery == null ? "" : rawQuery).split("&")) {
+        for (String pair : rawQuery.split("&")) {
             String[] parts = pair.split("=", 2);
             String value = parts.length == 2 ? decode(parts[1]) : "";
             query.computeIfAbsent(decode(parts[0]), name -> new ArrayList<>()).add(value);

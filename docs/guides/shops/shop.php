@@ -15,7 +15,7 @@ define("REDIRECT_KEY", keyOf("AGEGATE_REDIRECT_SECRET", "rdsec_(?:test|live)_"))
 define("WEBHOOK_KEY", keyOf("AGEGATE_WEBHOOK_SECRET", "whsec_"));
 const STORE = "orders.json"; // a real shop has a database
 
-/** Lets $change alter the shop's orders, alone: each is [browser, session, how often it was released]. */
+/** Lets $change alter the shop's orders, alone: each is [browser, number, session, how often it was released]. */
 function change(callable $change): mixed
 {
     $file = fopen(STORE, "c+");
@@ -104,13 +104,17 @@ function release(string $session): void
     });
 }
 
-/** The newest order of this browser, or its order with a session. The address alone never names an order. */
-function orderOf(?string $session = null): ?array
+/** The order that has a value, such as its number or its session. */
+function orderOf(string $name, mixed $value): ?array
 {
-    $browser = $_COOKIE["browser"] ?? "";
-    $is = fn(array $its): bool => $its["browser"] === $browser && ($session === null || $its["session"] === $session);
-    $own = array_filter(change(fn(array $orders): array => $orders), $is);
-    return array_pop($own);
+    $found = array_filter(change(fn(array $orders): array => $orders), fn(array $its): bool => $its[$name] === $value);
+    return array_pop($found);
+}
+
+/** Whether this browser began an order. */
+function own(array $order): bool
+{
+    return $order["browser"] === ($_COOKIE["browser"] ?? "");
 }
 
 function answer(int $status, string $text = ""): void
@@ -121,21 +125,24 @@ function answer(int $status, string $text = ""): void
 
 function buy(): void
 {
-    $session = call("POST", "create", json_encode(["target_age" => 18]),
-        ["Content-Type: application/json", "Idempotency-Key: " . bin2hex(random_bytes(16))]); // one key for each order
+    $number = bin2hex(random_bytes(16)); // one for each order
+    $request = ["target_age" => 18, "success_url" => getenv("SHOP_URL") . "/thanks?order=$number"];
+    $session = call("POST", "create", json_encode($request),
+        ["Content-Type: application/json", "Idempotency-Key: $number"]);
     $browser = $_COOKIE["browser"] ?? bin2hex(random_bytes(16));
-    change(function (array &$orders) use ($browser, $session): void {
-        $orders[] = ["browser" => $browser, "session" => $session["session_id"], "released" => 0];
+    change(function (array &$orders) use ($browser, $number, $session): void {
+        $orders[] = ["browser" => $browser, "number" => $number, "session" => $session["session_id"], "released" => 0];
     });
     setcookie("browser", $browser, ["path" => "/", "httponly" => true, "samesite" => "Lax"]);
-    header("Agegate-Session: " . $session["session_id"]); // for agegate-dev certify
     header("Location: " . $session["verification_url"], response_code: 303);
+    echo json_encode(["session_id" => $session["session_id"], "order" => $number]); // for agegate-dev certify
 }
 
 function thanks(): void
 {
-    $order = orderOf();
-    $released = ($order["released"] ?? 0) > 0; // by the webhook, or before the page was loaded again
+    $order = orderOf("number", $_GET["order"] ?? null); // its session is never one from the address
+    // By the webhook, or before this browser loaded the page again.
+    $released = $order !== null && own($order) && $order["released"] > 0;
     if ($order === null || !$released && !redirectProves($_SERVER["QUERY_STRING"] ?? "", $order["session"])) {
         answer(403, "Not verified.");
         return;
@@ -158,14 +165,15 @@ function webhook(): void
 /** GET /orders/{session} looks the status up now; GET /orders/{session}/released, for agegate-dev certify, does not. */
 function orders(string $session, bool $look): void
 {
-    if (orderOf($session) === null) {
+    $order = orderOf("session", $session);
+    if ($order === null || !own($order)) {
         answer(404);
         return;
     }
     if ($look && call("GET", "$session/status")["status"] === "PASSED") {
         release($session);
     }
-    answer(200, json_encode(["released" => orderOf($session)["released"]]));
+    answer(200, json_encode(["released" => orderOf("session", $session)["released"]]));
 }
 
 try {

@@ -16,7 +16,7 @@ API_KEY = ENV.fetch("AGEGATE_API_KEY")
 REDIRECT_KEY = key_of("AGEGATE_REDIRECT_SECRET", "rdsec_(?:test|live)_")
 WEBHOOK_KEY = key_of("AGEGATE_WEBHOOK_SECRET", "whsec_")
 
-Order = Struct.new(:browser, :session, :released)
+Order = Struct.new(:browser, :number, :session, :released)
 ORDERS = [] # the newest last; a real shop has a database
 LOCK = Mutex.new
 
@@ -33,7 +33,8 @@ def call(type, path, body: nil, headers: {})
 end
 
 def create_session(key)
-  call(Net::HTTP::Post, "create", body: JSON.generate(target_age: 18),
+  success_url = "#{ENV.fetch("SHOP_URL")}/thanks?order=#{key}"
+  call(Net::HTTP::Post, "create", body: JSON.generate(target_age: 18, success_url: success_url),
        headers: { "Content-Type" => "application/json", "Idempotency-Key" => key })
 end
 
@@ -87,25 +88,28 @@ def browser_of(request)
   request.cookies.find { |its| its.name == "browser" }&.value
 end
 
-# The newest order of this browser, or its order with a session. The address alone never names an order.
-def order_of(request, session = nil)
+# The order of this browser with a session.
+def order_of(request, session)
   browser = browser_of(request)
-  LOCK.synchronize { ORDERS.reverse.find { |its| its.browser == browser && (session.nil? || its.session == session) } }
+  LOCK.synchronize { ORDERS.find { |its| its.browser == browser && its.session == session } }
 end
 
 def buy(request, response)
-  session = create_session(SecureRandom.uuid) # one key for each order
-  order = Order.new(browser_of(request) || SecureRandom.uuid, session["session_id"], 0)
+  number = SecureRandom.uuid # one for each order
+  session = create_session(number)
+  order = Order.new(browser_of(request) || SecureRandom.uuid, number, session["session_id"], 0)
   LOCK.synchronize { ORDERS << order }
   response.status = 303
   response["Location"] = session["verification_url"]
   response["Set-Cookie"] = "browser=#{order.browser}; Path=/; HttpOnly; SameSite=Lax"
-  response["Agegate-Session"] = order.session # for agegate-dev certify
+  response.body = JSON.generate(session_id: order.session, order: number) # for agegate-dev certify
 end
 
 def thanks(request, response)
-  order = order_of(request)
-  released = order&.released.to_i.positive? # by the webhook, or before the page was loaded again
+  number = request.query_string.to_s[/(?:\A|&)order=([\w-]+)/, 1]
+  order = LOCK.synchronize { ORDERS.find { |its| its.number == number } } # its session is never one from the address
+  # By the webhook, or before this browser loaded the page again.
+  released = order && order.browser == browser_of(request) && order.released.positive?
   if released || (order && redirect_proves?(request.query_string, order.session))
     release(order.session)
     response.body = "Released."

@@ -21,15 +21,18 @@ export default {
         '<p>Your order is not paid. Age not confirmed? Write to us for another way. <a href="/">To the shop</a></p>');
       case "POST /buy": {
         const order = crypto.randomUUID();
-        const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });
+        const session = await agegate.createSession(
+          { target_age: 18, success_url: `${env.SHOP_URL}/thanks?order=${order}` }, { idempotencyKey: order });
         orders.set(order, session.session_id);
         return new Response(null, { status: 303, headers: {
           "Set-Cookie": `order=${order}; Path=/; HttpOnly; SameSite=Lax`, Location: session.verification_url,
         } });
       }
       case "GET /thanks": {
-        const session = orders.get(/(?:^|; )order=([^;]+)/.exec(request.headers.get("Cookie") ?? "")?.[1]);
-        const passed = released.has(session)
+        const order = url.searchParams.get("order");
+        const session = orders.get(order);
+        const own = /(?:^|; )order=([^;]+)/.exec(request.headers.get("Cookie") ?? "")?.[1] === order;
+        const passed = own && released.has(session)
           || session && await verifyRedirect(url.search.slice(1), session, env.AGEGATE_REDIRECT_SECRET)
             && (await agegate.getSessionStatus(session)).status === "PASSED";
         if (!passed) return new Response("Not verified.", { status: 403 });

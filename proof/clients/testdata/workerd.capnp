@@ -25,5 +25,6 @@ const shop :Workerd.Worker = (
     (name = "AGEGATE_API_KEY", fromEnvironment = "AGEGATE_API_KEY"),
     (name = "AGEGATE_REDIRECT_SECRET", fromEnvironment = "AGEGATE_REDIRECT_SECRET"),
     (name = "AGEGATE_WEBHOOK_SECRET", fromEnvironment = "AGEGATE_WEBHOOK_SECRET"),
+    (name = "SHOP_URL", fromEnvironment = "SHOP_URL"),
   ],
 );

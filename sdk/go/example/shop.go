@@ -20,6 +20,7 @@ import (
 type Shop struct {
 	Gateway *agegate.Client
 	Ship    func(session string) // called once for the session of each order that may be shipped
+	URL     string               // its own, for Success URLs that name each order
 
 	webhookSecret, redirectSecret string
 	live                          bool // mode of the API key
@@ -67,11 +68,10 @@ func (s *Shop) Handler() http.Handler {
 		http.Redirect(w, r, session.VerificationURL, http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /thanks", func(w http.ResponseWriter, r *http.Request) {
-		order := "" // of this browser, never one from the address
-		if cookie, err := r.Cookie("order"); err == nil {
-			order = cookie.Value
-		}
-		if err := s.Returned(order, r.URL.RawQuery); err != nil && !s.shipped(order) {
+		order := r.URL.Query().Get("order")
+		cookie, err := r.Cookie("order")
+		own := err == nil && cookie.Value == order
+		if err := s.Returned(order, r.URL.RawQuery); err != nil && !(own && s.shipped(order)) {
 			http.Error(w, "Not verified.", http.StatusForbidden)
 			return
 		}
@@ -88,11 +88,14 @@ func (s *Shop) Handler() http.Handler {
 	return mux
 }
 
-// Order creates the session of a new order.
+// Order creates the session of a new order, which its Success URL names unless the request has another one.
 func (s *Shop) Order(
 	ctx context.Context, request agegate.CreateSessionRequest,
 ) (string, *agegate.CreateSessionOut, error) {
 	order := agegate.NewIdempotencyKey() // one for each order
+	if request.SuccessURL == "" && s.URL != "" {
+		request.SuccessURL = s.URL + "/thanks?order=" + order
+	}
 	session, err := s.Gateway.CreateSession(ctx, request, agegate.CreateSessionParams{IdempotencyKey: order})
 	if err != nil {
 		return "", nil, err
@@ -103,7 +106,7 @@ func (s *Shop) Order(
 	return order, session, nil
 }
 
-// Returned releases an order if the redirect proves its pass.
+// Returned releases an order if the redirect proves the pass of the session that is stored with it.
 func (s *Shop) Returned(order, rawQuery string) error {
 	s.mu.Lock()
 	session := s.orders[order]

@@ -52,7 +52,8 @@ function buy(): void
     $agegate = new Agegate\Client(getenv("AGEGATE_URL"), getenv("AGEGATE_API_KEY"), $http, $factory, $factory);
     $order = bin2hex(random_bytes(16));
     try {
-        $session = $agegate->createSession(["target_age" => 18], idempotencyKey: $order);
+        $url = getenv("SHOP_URL") . "/thanks?order=$order";
+        $session = $agegate->createSession(["target_age" => 18, "success_url" => $url], idempotencyKey: $order);
     } catch (AgegateException | ClientExceptionInterface $error) {
         error_log($error->getMessage()); // says the gateway's detail and the request's ID
         answer(502, "Please try again.");
@@ -67,11 +68,12 @@ function buy(): void
 
 function thanks(): void
 {
-    // The order of this browser, never one from the address.
-    $order = $_COOKIE["order"] ?? "";
-    $session = change(fn(array $shop): string => is_string($order) ? $shop["orders"][$order] ?? "" : "");
-    // By the webhook, or before the page was loaded again.
-    $passed = change(fn(array $shop): bool => in_array($session, $shop["released"], true))
+    $order = is_string($_GET["order"] ?? null) ? $_GET["order"] : "";
+    // The session stored with the order, never one from the address.
+    $session = change(fn(array $shop): string => $shop["orders"][$order] ?? "");
+    // Released by the webhook, or before this browser loaded the page again.
+    $own = ($_COOKIE["order"] ?? "") === $order;
+    $passed = $own && change(fn(array $shop): bool => in_array($session, $shop["released"], true))
         || $session !== "" && verifyRedirect($_SERVER["QUERY_STRING"] ?? "", $session, getenv("AGEGATE_REDIRECT_SECRET"));
     if (!$passed) {
         answer(403, "Not verified.");

@@ -5,6 +5,7 @@ import threading
 import uuid
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
 
 from agegate import AgegateError, Client, verify_redirect, verify_webhook
 
@@ -56,7 +57,8 @@ class Shop(BaseHTTPRequestHandler):
     def buy(self):
         order = str(uuid.uuid4())
         try:
-            session = agegate.create_session({"target_age": 18}, idempotency_key=order)
+            url = f"{os.environ['SHOP_URL']}/thanks?order={order}"
+            session = agegate.create_session({"target_age": 18, "success_url": url}, idempotency_key=order)
         except (AgegateError, OSError) as error:
             print(error, flush=True)  # says the gateway's detail and the request's ID
             return self.answer(502, "Please try again.")
@@ -68,12 +70,12 @@ class Shop(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if path in PAGES:
             return self.answer(200, PAGES[path], Content_Type="text/html; charset=utf-8")
-        # The order of this browser, never one from the address.
+        order = parse_qs(query).get("order", [""])[0]
+        session = orders.get(order)  # the one stored with the order, never one from the address
         cookie = SimpleCookie(self.headers.get("Cookie")).get("order")
-        session = orders.get(cookie.value) if cookie else None
         if path != "/thanks":
             self.answer(404)
-        elif session in released:  # by the webhook, or before the page was loaded again
+        elif cookie and cookie.value == order and session in released:  # by the webhook, or before the page was loaded again
             self.answer(200, "Released.")
         elif session and verify_redirect(query, session, os.environ["AGEGATE_REDIRECT_SECRET"]):
             release(session)

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 
 import { Client, verifyRedirect, verifyWebhook } from "@agegate/client";
 
-const { AGEGATE_URL, AGEGATE_API_KEY, AGEGATE_REDIRECT_SECRET, AGEGATE_WEBHOOK_SECRET, PORT } = process.env;
+const { AGEGATE_URL, AGEGATE_API_KEY, AGEGATE_REDIRECT_SECRET, AGEGATE_WEBHOOK_SECRET, SHOP_URL, PORT } = process.env;
 const agegate = new Client(AGEGATE_URL, AGEGATE_API_KEY);
 const orders = new Map(); // session by order; a real shop has a database
 const released = new Set(); // sessions
@@ -22,7 +22,8 @@ const routes = {
 
   async "POST /buy"(request, response) {
     const order = randomUUID();
-    const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });
+    const session = await agegate.createSession(
+      { target_age: 18, success_url: `${SHOP_URL}/thanks?order=${order}` }, { idempotencyKey: order });
     orders.set(order, session.session_id);
     response.writeHead(303, {
       "Set-Cookie": `order=${order}; Path=/; HttpOnly; SameSite=Lax`, Location: session.verification_url,
@@ -30,10 +31,10 @@ const routes = {
   },
 
   async "GET /thanks"(request, response, url) {
-    // The order of this browser, never one from the address.
-    const order = /(?:^|; )order=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
-    const session = orders.get(order);
-    const passed = released.has(session) // by the webhook, or before the page was loaded again
+    const order = url.searchParams.get("order");
+    const session = orders.get(order); // the one stored with the order, never one from the address
+    const own = /(?:^|; )order=([^;]+)/.exec(request.headers.cookie ?? "")?.[1] === order;
+    const passed = own && released.has(session) // by the webhook, or before the page was loaded again
       || session && await verifyRedirect(url.search.slice(1), session, AGEGATE_REDIRECT_SECRET);
     if (!passed) return response.writeHead(403).end("Not verified.");
     release(session);

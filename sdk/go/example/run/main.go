@@ -16,6 +16,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	shop.URL = os.Getenv("SHOP_URL")
 	address := "localhost:" + os.Getenv("PORT")
 	server := &http.Server{Addr: address, Handler: shop.Handler(), ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
