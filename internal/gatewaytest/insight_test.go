@@ -155,7 +155,7 @@ func TestRefusalsAreOnRecord(t *testing.T) {
 		const create, status = "POST /api/v1/sessions/create", "GET /api/v1/sessions/:session_id/status"
 		want := []string{
 			create + " 422 extra_forbidden body.* 3", create + " 422 int_type body.target_age 3",
-			status + " 401 invalid_key  1", status + " 404 not_found  1",
+			status + " 401 invalid_key.invalid-api-key  1", status + " 404 not_found.session-not-found  1",
 		}
 		var got []string
 		WaitFor(t, "four counts", func() bool {

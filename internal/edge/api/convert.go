@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"strings"
 
 	"agegate/gen"
 	"agegate/internal/edge/contract"
@@ -30,7 +31,7 @@ func fromCreated(c session.Created) gen.CreateSession201JSONResponse {
 	return out
 }
 
-// violationTypes maps errors of the domain to the contract's violation types.
+// violationTypes maps errors of the domain to the contract's violation types, with a cause where a type has several.
 // Any other error is a value_error.
 var violationTypes = map[error]string{
 	session.ErrNoURLRegistered: "missing",
@@ -38,14 +39,16 @@ var violationTypes = map[error]string{
 	tenant.ErrURLScheme:        "url_scheme",
 	tenant.ErrAnyScheme:        "url_scheme",
 	tenant.ErrURLSyntax:        "url_parsing",
-	tenant.ErrURLHost:          "url_parsing",
+	tenant.ErrURLHost:          "url_parsing.host",
+	tenant.ErrURLUserinfo:      "value_error.userinfo",
 }
 
 // fromFieldErrors returns the violations for refused members of a body.
 func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
 	found := make([]contract.Violation, len(refused))
 	for i, r := range refused {
-		found[i] = contract.Violation{Type: cmp.Or(violationTypes[r.Err], "value_error"), Loc: []any{"body", r.Field}}
+		kind, cause, _ := strings.Cut(cmp.Or(violationTypes[r.Err], "value_error"), ".")
+		found[i] = contract.Violation{Type: kind, Loc: []any{"body", r.Field}, Cause: cause}
 	}
 	return found
 }

@@ -137,8 +137,9 @@ func reachesPrefix(path string) bool {
 // the path to the field, for example "value_error" at ["body", "success_url"].
 // It never carries the value.
 type Violation struct {
-	Type string
-	Loc  []any // strings and ints
+	Type  string
+	Loc   []any  // strings and ints
+	Cause string `json:"-"` // which of several causes of the type it is, for the tenant's list; may be empty
 }
 
 // InvalidError is the error of a request that is refused with 422. It lists all

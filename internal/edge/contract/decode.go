@@ -34,8 +34,8 @@ func decodeBody(data []byte, contentTypes []string) (value any, violation string
 	return value, ""
 }
 
-// checkContentType returns the type of violation of a body's Content-Type headers, or
-// "". It is model_attributes_type for a type other than JSON, and json_invalid for a
+// checkContentType returns the type and cause of violation of a body's Content-Type headers, or
+// "". The type is model_attributes_type for a type other than JSON, and json_invalid for a
 // charset other than UTF-8 or an ambiguous header.
 func checkContentType(values []string) string {
 	if len(values) > 1 {
@@ -43,7 +43,7 @@ func checkContentType(values []string) string {
 	}
 	bare, _, _ := strings.Cut(strings.Join(values, ""), ";")
 	if !strings.EqualFold(strings.TrimSpace(bare), jsonType) {
-		return "model_attributes_type"
+		return "model_attributes_type.content_type"
 	}
 	_, parameters, err := mime.ParseMediaType(values[0])
 	charset, given := parameters["charset"]

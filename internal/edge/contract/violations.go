@@ -25,7 +25,8 @@ const (
 type violations []Violation
 
 func (v *violations) add(kind string, loc ...any) {
-	*v = append(*v, Violation{Type: kind, Loc: loc})
+	kind, cause, _ := strings.Cut(kind, ".")
+	*v = append(*v, Violation{kind, loc, cause})
 }
 
 // parameter adds the validator's error about a parameter.

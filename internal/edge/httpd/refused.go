@@ -16,7 +16,7 @@ import (
 type Refusal struct {
 	Method, Route string // from closed sets
 	Status        int
-	Type          string // a violation's type, the fault's code, or the status in words
+	Type          string // a violation's type, the fault's code, or the status in words; then a dot and a cause, if known
 	Loc           string // a violation's field, such as "body.success_url"
 	RequestID     string
 }
@@ -42,7 +42,7 @@ func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo
 				RequestID: RequestID(c.Request().Context()),
 			}
 			for _, kind := range kindsOf(err, status) {
-				r.Type, r.Loc = kind.Type, locOf(kind)
+				r.Type, r.Loc = strings.TrimSuffix(kind.Type+"."+kind.Cause, "."), locOf(kind)
 				refused(c.Request(), r)
 			}
 			return err
@@ -65,7 +65,8 @@ func kindsOf(err error, status int) []contract.Violation {
 		return kinds
 	}
 	if known, ok := errors.AsType[*fault.Error](err); ok {
-		return []contract.Violation{{Type: string(known.Code)}}
+		cause := strings.ReplaceAll(strings.ToLower(known.Message), " ", "-") // as the guide's heading has it
+		return []contract.Violation{{Type: string(known.Code), Cause: cause}}
 	}
 	return []contract.Violation{{Type: strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")}}
 }

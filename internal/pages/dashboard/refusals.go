@@ -45,43 +45,36 @@ type refusalView struct {
 // why returns the reason of a refusal in words, or nil for an unknown type.
 func (p *Pages) why(r insight.Refusal) *page.Text {
 	place, field, _ := strings.Cut(r.Loc, ".")
-	key := whyKey + r.Type
+	kind, _, _ := strings.Cut(r.Type, ".")
+	keys := []string{whyKey + r.Type, whyKey + kind}
 	switch {
 	case r.Type == "missing" && strings.HasSuffix(field, "_url"):
-		key = whyKey + "missing_url"
+		keys[0] = whyKey + "missing_url"
 	case r.Type == "value_error" && place == "header":
-		key = whyKey + "value_error_header"
+		keys[0] = whyKey + "value_error_header"
 	}
-	if !p.Set.Has(key) {
-		return nil
+	for _, key := range keys {
+		if p.Set.Has(key) {
+			return new(page.Say(key, "field", cmp.Or(field, place)))
+		}
 	}
-	return new(page.Say(key, "field", cmp.Or(field, place)))
+	return nil
 }
 
-// headings are the anchors in the guide to errors for refusals without a 422
-// type. Only requests with a known tenant are listed.
-var headings = map[string]string{
-	"invalid_key":     "invalid-api-key",
-	"tenant_disabled": "tenant-disabled",
-	"not_found":       "session-not-found",
-	"too_many":        "test-session-daily-cap-reached",
-	"bad_request":     "bad-request",
-}
+// anchor matches the anchors of the guide to errors.
+var anchor = regexp.MustCompile(`^[a-z_-]+$`)
 
-// plainType matches the type of a 422.
-var plainType = regexp.MustCompile(`^[a-z_]+$`)
-
-// headingOf returns the anchor of a refusal in the guide to errors, or nothing for an unknown type.
+// headingOf returns the anchor of a refusal in the guide to errors, or nothing for an unknown type. A 422 stands there
+// by its type, another refusal by its text.
 func headingOf(r insight.Refusal) string {
-	switch {
-	case r.Type == "conflict" && strings.HasPrefix(r.Route, http.MethodPost):
-		return "#idempotency-key-reused-with-a-different-request"
-	case r.Type == "conflict":
-		return "#session-completion-timestamp-missing"
-	case !plainType.MatchString(r.Type):
+	heading, cause, _ := strings.Cut(r.Type, ".")
+	if r.Status != http.StatusUnprocessableEntity && r.Status != http.StatusPaymentRequired {
+		heading = cmp.Or(cause, strings.ReplaceAll(heading, "_", "-"))
+	}
+	if !anchor.MatchString(heading) {
 		return ""
 	}
-	return "#" + cmp.Or(headings[r.Type], r.Type)
+	return "#" + heading
 }
 
 // showRefusals lists the refused API requests, at most some hundred.
@@ -111,10 +104,12 @@ func (p *Pages) showRefusals(r *desk.Request) error {
 	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
 	to := min(from+insight.PageSize, len(all))
 	for _, refusal := range all[from:to] {
-		v.Rows = append(v.Rows, refusalView{
+		view := refusalView{
 			refusal, strings.SplitAfter(refusal.Route, "/"), names[refusal.KeyID],
 			v.Docs + "/errors" + headingOf(refusal.Refusal), p.why(refusal.Refusal),
-		})
+		}
+		view.Type, _, _ = strings.Cut(view.Type, ".")
+		v.Rows = append(v.Rows, view)
 	}
 	if number > 1 {
 		v.Newer = "?page=" + strconv.Itoa(number-1)

@@ -15,7 +15,6 @@ import (
 
 // TestHeadingOf: each refusal leads to its detail in the guide.
 func TestHeadingOf(t *testing.T) {
-	const create, status = "POST /api/v1/sessions/create", "GET /api/v1/sessions/:session_id/status"
 	e := echo.New()
 	docs, err := reference.New(reference.Config{})
 	if err != nil {
@@ -32,18 +31,18 @@ func TestHeadingOf(t *testing.T) {
 		t.Error("the guide has no part about keys, to which the page of refusals leads")
 	}
 	for refused, want := range map[insight.Refusal]string{
-		{Route: create, Type: "conflict"}:            "idempotency-key-reused-with-a-different-request",
-		{Route: status, Type: "conflict"}:            "session-completion-timestamp-missing",
-		{Route: status, Type: "not_found"}:           "session-not-found",
-		{Route: create, Type: "insufficient_credit"}: "insufficient_credit",
-		{Route: create, Type: "too_many"}:            "test-session-daily-cap-reached",
-		{Route: create, Type: "tenant_disabled"}:     "tenant-disabled",
-		{Route: create, Type: "invalid_key"}:         "invalid-api-key",
-		{Route: create, Type: "bad_request"}:         "bad-request",
-		{Route: status, Type: "uuid_parsing"}:        "uuid_parsing",
+		{Status: 409, Type: "conflict.event-has-no-destination"}:                 "event-has-no-destination",
+		{Status: 404, Type: "not_found.event-not-found"}:                         "event-not-found",
+		{Status: 402, Type: "insufficient_credit.no-check"}:                      "insufficient_credit",
+		{Status: 429, Type: "too_many.too-many-requests-are-waiting-for-events"}: "too-many-requests-are-waiting-for-events",
+		{Status: 403, Type: "tenant_disabled.tenant-disabled"}:                   "tenant-disabled",
+		{Status: 401, Type: "invalid_key.invalid-api-key"}:                       "invalid-api-key",
+		{Status: 400, Type: "bad_request"}:                                       "bad-request",
+		{Status: 422, Type: "uuid_parsing"}:                                      "uuid_parsing",
+		{Status: 422, Type: "value_error.userinfo"}:                              "value_error",
 	} {
 		if got := headingOf(refused); got != "#"+want {
-			t.Errorf("%s %s leads to %s, want %s", refused.Route, refused.Type, got, want)
+			t.Errorf("%s leads to %s, want %s", refused.Type, got, want)
 		}
 		if !strings.Contains(string(guide), `id="`+want+`"`) {
 			t.Errorf("the guide has no heading %s", want)

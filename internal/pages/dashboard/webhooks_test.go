@@ -342,12 +342,20 @@ func TestRefusalsAreListed(t *testing.T) {
 			Body: `{"target_age":19}`, Status: 409})
 		g.Do(t, gatewaytest.Row{Name: "unknown", Path: "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status",
 			Key: key, Status: 404})
-		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request",
-			"session-not-found"} {
+		g.Do(t, gatewaytest.Row{Name: "user name", Path: "/api/v1/sessions/create", Key: key,
+			Body: `{"target_age":18,"success_url":"https://u@shop.example/"}`, Status: 422})
+		g.Do(t, gatewaytest.Row{Name: "form", Path: "/api/v1/sessions/create", Key: key,
+			Header: map[string]string{"Content-Type": "text/plain"}, Body: `{"target_age":18}`, Status: 422})
+		for heading, why := range map[string]string{
+			"greater_than_equal": "target_age was too small.", "value_error": "success_url had a user name.",
+			"idempotency-key-reused-with-a-different-request": "The Idempotency-Key had been used for another request.",
+			"model_attributes_type":                           "The Content-Type was not application/json.",
+			"session-not-found":                               "Nothing with this ID belongs to this key.",
+		} {
 			gatewaytest.WaitFor(t, "a link to "+heading, func() bool {
 				g.WriteRefusals(t)
-				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+
-					`"`)
+				return strings.Contains(d.see(t, 200, "/test/refusals"),
+					why+`<br><a href="https://api.gateway.example/docs/errors#`+heading+`"`)
 			})
 		}
 		if other := d.see(t, 200, "/live/refusals"); strings.Contains(other, "body.target_age") {
@@ -364,7 +372,17 @@ func TestRefusalsHaveReasonsInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := []string{"refusals.why.missing_url", "refusals.why.value_error_header"}
+	keys := []string{"refusals.why.missing_url", "refusals.why.value_error_header",
+		"refusals.why.model_attributes_type.content_type", "refusals.why.url_parsing.host",
+		"refusals.why.value_error.userinfo"}
+	for _, part := range []string{"409", "429"} { // a code for several
+		code := map[string]string{"409": "conflict", "429": "too_many"}[part]
+		_, list, _ := strings.Cut(string(guide), "\n## "+part+":")
+		list, _, _ = strings.Cut(list, "\n## ")
+		for _, m := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(list, -1) {
+			keys = append(keys, "refusals.why."+code+"."+strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+		}
+	}
 	for _, m := range regexp.MustCompile(`(?m)^### ([a-z_]+)$`).FindAllStringSubmatch(string(guide), -1) {
 		keys = append(keys, "refusals.why."+m[1])
 	}
