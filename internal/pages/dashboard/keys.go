@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -38,7 +37,7 @@ func (p *Pages) keys() desk.Feature {
 	}
 	f := desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: keysPath, MinRole: desk.Developer, Handle: p.showKeys}},
-		Screens: []string{"keys", "shown"}, Keys: []string{"new_key.open"},
+		Screens: []string{"keys", "shown"},
 	}
 	f.Ask(at("/new"), newKeyForm, p.newKey)
 	f.Ask(at("/:key/roll"), rollKeyForm, p.rollKey)
@@ -116,29 +115,25 @@ func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
 // liveTodos are the items of the checklist without which live sessions fail, the webhook URL if it is set.
 var liveTodos = []string{"success_url", "cancel_url", "webhook_url", "https", "allowance"}
 
-// noteOpen names in a question which of liveTodos are open.
+// noteOpen lists in a question which of liveTodos are open.
 func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
 	if unread, err := r.Unread("checklist", err); unread || err != nil {
 		return err
 	}
-	q.NoteAt = inMode(r, false, overviewPath)
-	names, err := p.textsOf(r, p.openOf(r, list)...)
-	if len(names) > 0 {
-		q.Note = new(page.Say("new_key.open", "items", strings.Join(names, ", ")))
-	}
-	return err
+	q.Todos = p.openOf(r, list)
+	return nil
 }
 
-// openOf returns the texts of the open liveTodos of a checklist.
-func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (keys []string) {
+// openOf returns the texts and addresses of the open liveTodos of a checklist.
+func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (found [][2]string) {
 	open, _ := p.todosOf(r, list)
 	for _, todo := range open {
 		if slices.Contains(liveTodos, todo.Name) && (todo.Name != "webhook_url" || todo.Flaw != "") {
-			keys = append(keys, todo.Text)
+			found = append(found, [2]string{todo.Text, todo.Href})
 		}
 	}
-	return keys
+	return found
 }
 
 // showKey shows a new key. The key cannot be shown again.

@@ -8,16 +8,16 @@ import (
 )
 
 // TestKeySaysWhatItsCommandTakes: the command beside a new live key is not free, and
-// before it the page names what live sessions still need.
+// before it the page links to each thing that live sessions still need.
 func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDevBrowser(t, g, "")
 	d.stepUp(t)
 	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		const open = `>Still open: Replace the Success URL, ` +
-			`Get the gateway served over https (its operator does). <a href="`
-		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open+d.base+`/test"`) != takes {
+		open := `Live sessions still need:</p><ul><li><a href="` + d.base + `/settings/urls">Replace the Success URL</a></li>` +
+			`<li>Get the gateway served over https (its operator does)</li></ul>`
+		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open) != takes {
 			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)
 		}
 		_, body := d.fill(t, mode+"/keys/new", 200, "name", "x")

@@ -39,8 +39,7 @@ import (
 type Question struct {
 	Values []any       // of these texts, pairs of name and value
 	Facts  []page.Text // the present effects of the act
-	Note   *page.Text  // what to do first, at NoteAt; may be nil
-	NoteAt string      // address
+	Todos  [][2]string // what to do first: the key of its text, and its address, which may be empty
 	Safe   bool        // nothing stops working because of the act
 	Back   string      // address of the previous page
 
