@@ -131,7 +131,7 @@ test("document offer: declined it ends in fallback, with a way chosen it stays o
   const session = await gateway.session(shop, { age: 60 });
   const page = await visitor(browser);
   await page.goto(session.url);
-  await part(page, "force-fallback").click();
+  await part(page, "force-document").click();
   await sees(page, "screen-document");
   assert.equal(await session.status(), "PENDING");
   await part(page, "way-wallet").click();

@@ -67,7 +67,7 @@ const shown = (page, name) => page.locator(`[data-app]:has([data-testid="app-${n
 const buttons = (page) => page.locator('#wallet .button:not(.quiet, [data-testid="sample-wallet"]):visible')
   .evaluateAll((all) => all.map((b) => `${b.classList.contains("primary") ? "*" : ""}${b.textContent}`));
 const opensEU = "Open the EU’s age verification app";
-const opensAny = "Open a wallet app with EU or ISO 18013‑5 documents";
+const opensAny = "Open another wallet (ISO 18013‑5)";
 
 test("on a phone two ways are in view, each says what it opens, and the rest is folded", async () => {
   for (const asks of [false, true]) {
@@ -78,7 +78,7 @@ test("on a phone two ways are in view, each says what it opens, and the rest is 
     await page.reload();
     const seen = asks ? ["*Ask my wallet", opensEU] : [`*${opensEU}`, opensAny];
     assert.deepEqual(await buttons(page), seen);
-    assert.deepEqual(await page.locator("#wallet summary:visible").allTextContents(), ["Other wallets and devices", "Privacy"]);
+    assert.deepEqual(await page.locator("#wallet summary:visible").allTextContents(), ["Other ways and devices", "Privacy"]);
     for (const name of ["av", "openid4vp"]) {
       assert.ok(!(await shown(page, name)), `the code for ${name} is in the way`);
       const code = await showsCode(page, name);

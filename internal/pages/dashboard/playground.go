@@ -147,7 +147,6 @@ type tryView struct {
 	QR      string // address of the picture; empty if a phone cannot open the link
 	Plain   bool   // the link is not https, so that browsers of phones give its page no camera
 	Forced  []outcomeView
-	Twice   bool   // a fallback offers the document check first
 	Details string // address of the session's own page
 	Make    *makeView
 	timelineView
@@ -168,7 +167,7 @@ func (p *Pages) outcomes(r *desk.Request, record insight.Record) ([]outcomeView,
 	}
 	return []outcomeView{
 		{"verified", "good", link + "?force=verified"},
-		{"fallback", "warn", link + "?force=fallback"},
+		{"fallback", "warn", link + "?force=fallback&end"},
 		{"spoof", "bad", link + "?force=spoof"},
 	}, err
 }
@@ -196,7 +195,6 @@ func (p *Pages) showTry(r *desk.Request) error {
 	if !leadsHere(v.Link) {
 		v.QR = objectPath(r, qrPath)
 	}
-	v.Twice = r.Tenant.DocumentCheck && !r.Tenant.DocumentOnly
 	v.Plain = strings.HasPrefix(v.Link, "http:")
 	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err

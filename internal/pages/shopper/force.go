@@ -53,6 +53,9 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 			}
 			v.sess.BrowserHash = credential.HashToken(v.cookie)
 		}
+		if err == nil && v.sess.DocumentOpen() && c.QueryParams().Has("end") {
+			return p.force(c, v, name) // the document is left out too
+		}
 	}
 	// This browser sees the result, even if the result was forced before. The redirect
 	// after a pass is only for the browser that passed.

@@ -85,6 +85,25 @@ func TestForceDecidesASessionBegunElsewhere(t *testing.T) {
 	passing(t, shopper.get(link), id)
 }
 
+// TestFallbackOfTheBar: with the document check on, the banner's fallback ends the session, and the document before it
+// has a link of its own.
+func TestFallbackOfTheBar(t *testing.T) {
+	t.Parallel()
+	for _, check := range []bool{true, false} {
+		f := newFixture(t, tenant.Tenant{DocumentCheck: check}, nil)
+		link := f.session(false)
+		page := f.browser().get(link)
+		contains(t, page.body, `?force=fallback&amp;end" data-testid="force-fallback">Fallback`)
+		if strings.Contains(page.body, `?force=fallback" data-testid="force-document">Document`) != check {
+			t.Errorf("document check %t: the banner offers a document: %t", check, !check)
+		}
+		f.browser().get(link+"?force=fallback&end").shows(t, http.StatusOK, "screen-fallback")
+		if got := f.stored(link).Status; got != session.StatusFallback {
+			t.Errorf("document check %t: status %s", check, got)
+		}
+	}
+}
+
 func TestForceWithTheDocumentCheck(t *testing.T) {
 	t.Parallel()
 	for outcome, ends := range map[string]session.Status{"verified": session.StatusPassed,

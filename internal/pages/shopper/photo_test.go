@@ -134,7 +134,7 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 				ends := strings.Contains(refused.body, youngEnds)
 				opens := strings.Contains(refused.body, `class="button primary" data-do="open" data-testid="open-camera"`)
 				says := strings.Contains(refused.body, "Your document must show that you are 18 or over")
-				folded := strings.Contains(refused.body, `<summary>Help</summary><ol class="ways">`) // they are known
+				folded := strings.Contains(refused.body, `<summary>Photograph your document</summary><ol class="ways">`) // they are known
 				young, known := row.refused == photo.UnderAge, row.refused != photo.Doubtful
 				if ends != young || opens == young || says != young || folded != known {
 					t.Errorf("%s: it ends first: %t, the camera: %t, the age: %t, folded: %t", row.refused, ends, opens, says, folded)

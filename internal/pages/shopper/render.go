@@ -22,6 +22,7 @@ type layout struct {
 	Test      bool   // a test session: carries the banner
 	Forcible  bool   // it is still open: the banner offers the outcomes
 	Spoofable bool   // spoof is one of them
+	Provable  bool   // a document after a refused estimate is one of them
 	// Form is where the page's form with a box to tick is sent; empty without one. Sent
 	// with lang, it is shown again in that language, and keeps the tick.
 	Form string

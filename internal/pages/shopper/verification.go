@@ -271,6 +271,7 @@ func (p *Pages) layoutOf(v visit) layout {
 	return layout{
 		left: v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now()), look: lookOf(v), Path: v.path, Test: test,
 		Forcible: forcible, Spoofable: forcible && !v.sess.WithoutCamera(v.tenant),
+		Provable: forcible && v.tenant.OffersDocument() && !v.sess.WithoutCamera(v.tenant),
 	}
 }
 
