@@ -23,9 +23,9 @@ type entry struct {
 }
 
 // unsearched are the titles of sections of which the search knows no more than these titles.
-var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
-	"The shop's description", "How it behaves", "From 0.2.0", "Add a new language", "The signature", "Traces in detail",
-	"Rules for registration certificates", "What was tried", "What it cannot see", "What it cannot be used for"}
+var unsearched = []string{"What it cannot be used for", "Add a new language", "How it behaves", "From 0.2.0", "Sources",
+	"Rules for registration certificates", "How this was measured", "Traces in detail", "The signature", "The cases",
+	"What the files are made from", "The shop's description", "What it cannot see", "What was tried", "Operations"}
 
 // unsearchedColumns are the titles of columns in whose rows other cells are searched.
 var unsearchedColumns = []string{"Do", "What to set", "Default", "What stays with you", "Content"}
