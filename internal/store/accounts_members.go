@@ -68,14 +68,14 @@ func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
 	return kept(tx.dispensable(tenantID, userID).Delete(&account.Membership{}))
 }
 
-// Invitations implements account.Store.
-func (s *Store) Invitations(
-	ctx context.Context, tenantIDs []uuid.UUID, now time.Time,
-) ([]account.OpenInvitation, error) {
-	return viewAll[account.OpenInvitation](ctx, s, func(tx *Tx) *gorm.DB {
+// OpenLinks implements account.Store.
+func (s *Store) OpenLinks(
+	ctx context.Context, kinds []account.LinkKind, tenantIDs []uuid.UUID, now time.Time,
+) ([]account.OpenLink, error) {
+	return viewAll[account.OpenLink](ctx, s, func(tx *Tx) *gorm.DB {
 		return tx.db.Table("links").
 			Select("*, EXISTS (SELECT 1 FROM mails WHERE link = links.hash AND sealed IS NOT NULL) AS waits").
-			Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs, account.LinkInvitation, now).
+			Where("expires_at > ? AND (kind IN ? OR kind = 'invitation' AND tenant_id IN ?)", now, kinds, tenantIDs).
 			Order("created_at DESC, hash")
 	})
 }

@@ -143,6 +143,13 @@ test("users, system and the log of the instance are shown", async () => {
   await part(page, "confirm").click();
   await sees(page, "made-link");
   await look("operator-users-invited");
+  await page.goto(`${gateway.url}/operator/users`);
+  await look("operator-users-links");
+  await staff.asks(page, part(page, "revoke"));
+  await look("operator-users-revoke");
+  await part(page, "confirm").click();
+  await sees(page, "notice");
+  assert.equal(await part(page, "link").count(), 0);
 });
 
 test("the table of replicas stays in its card", async () => {

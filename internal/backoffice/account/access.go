@@ -12,8 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Identity is a signed-in user. Only Service.Identify and IdentifySender return an
-// Identity that is not zero.
+// Identity is a signed-in user. Only Service.Identify and IdentifySender return an Identity that is not zero.
 type Identity struct {
 	user  User
 	login Login
@@ -30,17 +29,15 @@ func (i Identity) Login() Login { return i.login }
 // Actor returns the user as an actor in a tenant's log.
 func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
-// Strong reports whether the log-in was made with two factors, or by the identity
-// provider, which decides itself how many factors it asks for. A log-in that is not
-// strong opens test mode only.
+// Strong reports whether the log-in was made with two factors, or by the identity provider, which decides itself how
+// many factors it asks for. A log-in that is not strong opens test mode only.
 func (i Identity) Strong() bool {
 	m := i.login.Methods
 	return slices.Contains(m, ByPasskey) || slices.Contains(m, ByProvider) ||
 		slices.Contains(m, ByPassword) && (slices.Contains(m, ByTOTP) || slices.Contains(m, ByCode))
 }
 
-// SteppedUp reports whether the user has confirmed their identity within
-// StepUpTTL before now.
+// SteppedUp reports whether the user has confirmed their identity within StepUpTTL before now.
 func (i Identity) SteppedUp(now time.Time) bool {
 	until := i.login.SteppedUpUntil
 	return until != nil && now.Before(*until)
@@ -62,8 +59,7 @@ func (a Access) TenantID() uuid.UUID { return a.tenantID }
 // Role returns the user's role in the tenant.
 func (a Access) Role() Role { return a.role }
 
-// Livemode returns the mode of the page: false for test and for pages without a
-// mode.
+// Livemode returns the mode of the page: false for test and for pages without a mode.
 func (a Access) Livemode() bool { return a.livemode }
 
 // ReadOnly reports whether the user is an operator who looks into a tenant
@@ -100,10 +96,9 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 // that the user may not open, so that the two look alike.
 var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 
-// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It does not
-// check the role: the caller compares it with what the page needs. An operator who has
-// entered the tenant sees what viewers see; the caller refuses every change with a
-// read-only access.
+// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It does not check the role: the caller
+// compares it with what the page needs. An operator who has entered the tenant sees what viewers see; the caller
+// refuses every change with a read-only access.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -1,6 +1,5 @@
-// Package account holds the people who use the dashboard: users, their
-// memberships of tenants, the links that admit them, their log-ins, and the rule
-// for what a signed-in user may open.
+// Package account holds the people who use the dashboard: users, their memberships of tenants, the links that admit
+// them, their log-ins, and the rule for what a signed-in user may open.
 package account
 
 import (
@@ -42,8 +41,7 @@ type Member struct {
 	User User `gorm:"foreignKey:UserID"`
 }
 
-// BackupEligible is the flag of a passkey that may be on more than one device. Once
-// set, it stays set.
+// BackupEligible is the flag of a passkey that may be on more than one device. Once set, it stays set.
 const BackupEligible = 0x08
 
 // Passkey is a public key credential of Web Authentication.
@@ -91,7 +89,8 @@ type Link struct {
 	Kind     LinkKind
 	TenantID *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
 	Role     Role       `gorm:"serializer:optional"` // of an invitation
-	// Note says of an invitation for whom it is, as its maker calls them; of a setup link, see another.
+	// Note says of an invitation for whom it is, as its maker calls them; of a recovery link the user's address; of a
+	// setup link, see another.
 	Note      string     `gorm:"serializer:optional"`
 	UserID    *uuid.UUID // the user of a recovery link
 	CreatedBy *uuid.UUID // nil: the server or a command
@@ -99,8 +98,8 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
-// OpenInvitation is an invitation that can be used.
-type OpenInvitation struct {
+// OpenLink is a link that can be used.
+type OpenLink struct {
 	Link  `gorm:"embedded"`
 	Waits bool // the mail with it was not sent yet
 }
@@ -108,8 +107,7 @@ type OpenInvitation struct {
 // Method is a way in which a user proved their identity.
 type Method string
 
-// The methods. A passkey is used with user verification, which makes it two
-// factors.
+// The methods. A passkey is used with user verification, which makes it two factors.
 const (
 	ByPassword Method = "password"
 	ByTOTP     Method = "totp"

@@ -17,8 +17,7 @@ const (
 // codeText is Crockford's alphabet, without letters that look like digits.
 var codeText = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// newCodes returns new recovery codes, as XXXX-XXXX-XXXX, and the hashes to
-// store.
+// newCodes returns new recovery codes, as XXXX-XXXX-XXXX, and the hashes to store.
 func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 	for range recoveryCodes {
 		raw := make([]byte, codeBytes)
@@ -35,15 +34,13 @@ func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 // readAs replaces characters that people type by those of the alphabet.
 var readAs = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
 
-// hashCode returns the stored form of a code. Case, spaces, hyphens and similar
-// letters do not matter.
+// hashCode returns the stored form of a code. Case, spaces, hyphens and similar letters do not matter.
 func hashCode(code string) []byte {
 	sum := sha256.Sum256([]byte(readAs.Replace(strings.ToUpper(code))))
 	return sum[:]
 }
 
-// useCode uses up a code of the user's authenticator app or a recovery code. It
-// returns ErrWrongCode.
+// useCode uses up a code of the user's authenticator app or a recovery code. It returns ErrWrongCode.
 func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
 	secret, err := s.sealer.Open(user.TOTP, TOTPContext(user.ID.String()))
 	if err != nil {

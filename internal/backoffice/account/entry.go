@@ -14,14 +14,12 @@ import (
 var (
 	// ErrReason is the rule that entering a tenant needs a reason.
 	ErrReason = errors.New("must be given")
-	// ErrOwnTenant refuses to let an operator enter a tenant of which they are a
-	// member.
+	// ErrOwnTenant refuses to let an operator enter a tenant of which they are a member.
 	ErrOwnTenant = fault.New(fault.Conflict, "You are a member of this tenant")
 	errOperator  = fault.New(fault.NotFound, "Not found")
 )
 
-// inside reports whether the user is an operator who has entered the tenant and
-// still has a second factor.
+// inside reports whether the user is an operator who has entered the tenant and still has a second factor.
 func (i Identity) inside(tenantID uuid.UUID, now time.Time) bool {
 	l := i.login
 	return i.user.Operator && i.Strong() && l.EnteredTenant != nil && *l.EnteredTenant == tenantID &&
@@ -31,10 +29,9 @@ func (i Identity) inside(tenantID uuid.UUID, now time.Time) bool {
 // OperatorActor returns the user as an actor who acts as operator.
 func (i Identity) OperatorActor() audit.Actor { return audit.Operator(i.user.ID, i.user.Name) }
 
-// EnterTenant lets an operator look into a tenant for EntryTTL with this log-in.
-// It ends the entry into any other tenant. The reason is written to the tenant's
-// log. It returns fault.NotFound, ErrOwnTenant, or fault.Invalid with the field
-// reason.
+// EnterTenant lets an operator look into a tenant for EntryTTL with this log-in. It ends the entry into any other
+// tenant. The reason is written to the tenant's log. It returns fault.NotFound, ErrOwnTenant, or fault.Invalid with
+// the field reason.
 func (s *Service) EnterTenant(ctx context.Context, who Identity, tenantID uuid.UUID, reason string) error {
 	if !who.user.Operator {
 		return errOperator

@@ -55,8 +55,7 @@ func (s *Service) Factors(ctx context.Context, who Identity) (Factors, error) {
 	return f, err
 }
 
-// factorsOf returns the factors of a user with these passkeys, without the number
-// of recovery codes.
+// factorsOf returns the factors of a user with these passkeys, without the number of recovery codes.
 func factorsOf(user User, passkeys []Passkey) Factors {
 	return Factors{Passkeys: passkeys, Password: user.Password != "", TOTP: user.TOTP != nil}
 }
@@ -75,8 +74,7 @@ func lockFactors(tx Tx, userID uuid.UUID) (Factors, error) {
 // MaxPasskeyName is the maximum length of a passkey's name, in characters.
 const MaxPasskeyName = 60
 
-// NewPasskeyOptions returns the options to make another passkey, or "" if the
-// dashboard has no passkeys.
+// NewPasskeyOptions returns the options to make another passkey, or "" if the dashboard has no passkeys.
 func (s *Service) NewPasskeyOptions(ctx context.Context, who Identity) (string, error) {
 	have, err := s.store.Passkeys(ctx, who.user.ID)
 	if err != nil {
@@ -85,9 +83,8 @@ func (s *Service) NewPasskeyOptions(ctx context.Context, who Identity) (string, 
 	return s.createOptions(who.user, have)
 }
 
-// AddPasskey adds a passkey under a name, which may be empty, and returns the new
-// token for the cookie. It returns ErrPasskey or fault.Invalid with the field
-// name.
+// AddPasskey adds a passkey under a name, which may be empty, and returns the new token for the cookie. It returns
+// ErrPasskey or fault.Invalid with the field name.
 func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name != "" && (checkName(name) != nil || utf8.RuneCountInString(name) > MaxPasskeyName) {
@@ -103,9 +100,8 @@ func (s *Service) AddPasskey(ctx context.Context, who Identity, name, response s
 	return s.change(ctx, who, audit.PasskeyAdd, []Method{ByPasskey}, made.insert)
 }
 
-// RemovePasskey removes a passkey and returns the new token for the cookie. If it
-// was the last second factor, all other log-ins end. It returns fault.NotFound or
-// ErrLastWay.
+// RemovePasskey removes a passkey and returns the new token for the cookie. If it was the last second factor, all
+// other log-ins end. It returns fault.NotFound or ErrLastWay.
 func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID) (string, error) {
 	return s.change(ctx, who, audit.PasskeyRemove, nil, func(tx Tx) error {
 		if factors, err := lockFactors(tx, who.user.ID); err != nil || factors.Ways() < 2 {
@@ -115,9 +111,8 @@ func (s *Service) RemovePasskey(ctx context.Context, who Identity, id uuid.UUID)
 	})
 }
 
-// SetPassword sets the user's password, ends all other log-ins, and returns the
-// new token for the cookie. near are names that the password must not contain, as
-// in Factor. It returns fault.Invalid with the field password.
+// SetPassword sets the user's password, ends all other log-ins, and returns the new token for the cookie. near are
+// names that the password must not contain, as in Factor. It returns fault.Invalid with the field password.
 func (s *Service) SetPassword(ctx context.Context, who Identity, password string, near []string) (string, error) {
 	if err := checkPassword(password, who.user.Name, who.user.Email, near...); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
@@ -148,8 +143,7 @@ type Enrolment struct {
 	Secret string // in base32, for typing it in
 }
 
-// NewTOTP starts to set up an authenticator app. Nothing is stored before
-// AddTOTP.
+// NewTOTP starts to set up an authenticator app. Nothing is stored before AddTOTP.
 func (s *Service) NewTOTP(who Identity) (Enrolment, error) {
 	secret := make([]byte, totpSecret)
 	if _, err := io.ReadFull(s.random, secret); err != nil {
@@ -171,9 +165,8 @@ func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
 	return Enrolment{text, totpURI(t.data, hostOf(s.url), who.user.Email), base32Text.EncodeToString(t.data)}, nil
 }
 
-// AddTOTP sets up the authenticator app that shows the code and replaces the
-// recovery codes. It returns these and the new token for the cookie, or
-// ErrWrongCode or ErrStartAgain.
+// AddTOTP sets up the authenticator app that shows the code and replaces the recovery codes. It returns these and the
+// new token for the cookie, or ErrWrongCode or ErrStartAgain.
 func (s *Service) AddTOTP(
 	ctx context.Context, who Identity, text, code string,
 ) (token string, codes []string, err error) {
@@ -205,9 +198,8 @@ func (s *Service) AddTOTP(
 	return token, codes, err
 }
 
-// RemoveTOTP removes the authenticator app and the recovery codes, and returns
-// the new token for the cookie. If it was the last second factor, all other
-// log-ins end.
+// RemoveTOTP removes the authenticator app and the recovery codes, and returns the new token for the cookie. If it
+// was the last second factor, all other log-ins end.
 func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) {
 	return s.change(ctx, who, audit.TOTPRemove, nil, func(tx Tx) error {
 		if err := tx.SetUser(User{ID: who.user.ID}, "TOTP", "TOTPStep"); err != nil {
@@ -217,8 +209,7 @@ func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) 
 	})
 }
 
-// NewCodes replaces the recovery codes. It returns these and the new token for
-// the cookie.
+// NewCodes replaces the recovery codes. It returns these and the new token for the cookie.
 func (s *Service) NewCodes(ctx context.Context, who Identity) (token string, codes []string, err error) {
 	codes, hashes, err := s.newCodesFor(who)
 	if err != nil {
@@ -234,9 +225,8 @@ func (s *Service) Logins(ctx context.Context, who Identity) ([]Login, error) {
 	return s.store.LoginsOf(ctx, who.user.ID, s.now())
 }
 
-// EndLogin ends the user's log-in that began at a time. The time identifies the log-in,
-// because it stays the same when the log-in gets another token. It is no error if the
-// log-in has ended or does not exist.
+// EndLogin ends the user's log-in that began at a time. The time identifies the log-in, because it stays the same
+// when the log-in gets another token. It is no error if the log-in has ended or does not exist.
 func (s *Service) EndLogin(ctx context.Context, who Identity, since time.Time) error {
 	return s.endLogins(ctx, who, audit.LoginEnd, func(tx Tx) (int, error) {
 		return tx.EndLoginSince(who.user.ID, since, s.now())

@@ -225,22 +225,46 @@ func (s *Service) invitationAct(actor audit.Actor, action audit.Action, link Lin
 }
 
 // Invitations returns the invitations to tenants that are still valid, newest first.
-func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]OpenInvitation, error) {
-	return s.store.Invitations(ctx, tenantIDs, s.now())
+func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]OpenLink, error) {
+	return s.store.OpenLinks(ctx, nil, tenantIDs, s.now())
+}
+
+// UserLinks returns the links that make an operator or replace a user's factors and are still valid, newest first.
+func (s *Service) UserLinks(ctx context.Context) ([]OpenLink, error) {
+	return s.store.OpenLinks(ctx, []LinkKind{LinkSetup, LinkRecovery}, nil, s.now())
 }
 
 // RevokeInvitation ends an invitation by the ID of its link, or returns fault.NotFound.
 func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
 	open, err := s.Invitations(ctx, access.tenantID)
-	i := slices.IndexFunc(open, func(link OpenInvitation) bool { return link.ID() == id })
+	return s.revoke(ctx, access.Actor(), open, err, id)
+}
+
+// RevokeUserLink is RevokeInvitation for one of UserLinks.
+func (s *Service) RevokeUserLink(ctx context.Context, actor audit.Actor, id string) error {
+	open, err := s.UserLinks(ctx)
+	return s.revoke(ctx, actor, open, err, id)
+}
+
+// revoke ends one of the open links, unless these could not be read.
+func (s *Service) revoke(ctx context.Context, actor audit.Actor, open []OpenLink, err error, id string) error {
+	i := slices.IndexFunc(open, func(link OpenLink) bool { return link.ID() == id })
 	if err != nil || i < 0 {
 		return orElse(err, fault.New(fault.NotFound, "Not found"))
 	}
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		if _, err := tx.TakeLink(LinkInvitation, open[i].Hash, s.now()); err != nil {
+		link, err := tx.TakeLink(open[i].Kind, open[i].Hash, s.now())
+		if err != nil {
 			return err
 		}
-		return tx.AppendAudit(s.invitationAct(access.Actor(), audit.InvitationRevoke, open[i].Link))
+		act := audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.UserLinkRevoke}
+		switch link.Kind {
+		case LinkInvitation:
+			act = s.invitationAct(actor, audit.InvitationRevoke, link)
+		case LinkRecovery:
+			act.Target = link.UserID.String()
+		}
+		return tx.AppendAudit(act)
 	})
 }
 

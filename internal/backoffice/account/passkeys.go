@@ -10,40 +10,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// PasskeyVerifier makes the options of the two ceremonies of Web Authentication
-// and checks the authenticators' responses. Options and responses are JSON, in
-// the forms of the specification's sections 5.1.8 to 5.1.10. It returns
+// PasskeyVerifier makes the options of the two ceremonies of Web Authentication and checks the authenticators'
+// responses. Options and responses are JSON, in the forms of the specification's sections 5.1.8 to 5.1.10. It returns
 // ErrPasskey for a response that fails a check.
 type PasskeyVerifier interface {
-	// CreateOptions asks for a new discoverable passkey with user verification.
-	// It excludes those that the user has.
+	// CreateOptions asks for a new discoverable passkey with user verification. It excludes those that the user has.
 	CreateOptions(challenge []byte, user User, have []Passkey) (string, error)
-	// Created checks the response to CreateOptions and returns the new passkey
-	// without ID, name and times.
+	// Created checks the response to CreateOptions and returns the new passkey without ID, name and times.
 	Created(challenge []byte, userID uuid.UUID, response string) (Passkey, error)
-	// GetOptions asks for the use of one of the allowed passkeys, or of any, with
-	// user verification.
+	// GetOptions asks for the use of one of the allowed passkeys, or of any, with user verification.
 	GetOptions(challenge []byte, allowed []Passkey) (string, error)
-	// Got checks the response to GetOptions by a passkey and returns it with the
-	// counter and flags after the use.
+	// Got checks the response to GetOptions by a passkey and returns it with the counter and flags after the use.
 	Got(challenge []byte, key Passkey, response string) (Passkey, error)
 }
 
-// ErrPasskey refuses a passkey: it is unknown, it failed a check, or its
-// challenge is too old or was used before.
+// ErrPasskey refuses a passkey: it is unknown, it failed a check, or its challenge is too old or was used before.
 var ErrPasskey = fault.New(fault.InvalidKey, "The passkey did not work")
 
 // Passkeyed reports whether browsers make passkeys for the dashboard's address.
 func (s *Service) Passkeyed() bool { return s.passkeys != nil }
 
-// LogInOptions returns the options for LogInByPasskey, or "" if the dashboard has
-// no passkeys.
+// LogInOptions returns the options for LogInByPasskey, or "" if the dashboard has no passkeys.
 func (s *Service) LogInOptions() (string, error) {
 	return s.getOptions(forLoggingIn, uuid.Nil, nil)
 }
 
-// StepUpOptions returns the options for StepUpByPasskey, or "" for a user without
-// passkeys.
+// StepUpOptions returns the options for StepUpByPasskey, or "" for a user without passkeys.
 func (s *Service) StepUpOptions(ctx context.Context, who Identity) (string, error) {
 	keys, err := s.store.Passkeys(ctx, who.user.ID)
 	if err != nil || len(keys) == 0 {
@@ -150,8 +142,7 @@ func (u usedPasskey) insert(tx Tx) error {
 	return err
 }
 
-// claimed returns the challenge and the credential that a response names. Neither
-// is verified yet.
+// claimed returns the challenge and the credential that a response names. Neither is verified yet.
 func claimed(response string) (challenge, credentialID []byte) {
 	var r struct {
 		RawID    string `json:"rawId"`

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The parameters of argon2id are OWASP's first choice for interactive log-ins
-// with 19 MiB.
+// The parameters of argon2id are OWASP's first choice for interactive log-ins with 19 MiB.
 const (
 	argonMemory  = 19 << 10 // KiB
 	argonTime    = 2
@@ -34,16 +33,14 @@ const (
 	MaxPassword = 128
 )
 
-// hashesAtOnce is how many passwords a process hashes at the same time: they
-// share the cores with the estimates.
+// hashesAtOnce is how many passwords a process hashes at the same time: they share the cores with the estimates.
 const hashesAtOnce = 2
 
 // hashesWaiting is how many checks of one party may wait for their turn.
 const hashesWaiting = 40
 
-// party is for whom a password is hashed. Parties share the turns fairly. A party is a
-// user in a browser that has signed in before, the tenant of an invitation, or all
-// unknown browsers together.
+// party is for whom a password is hashed. Parties share the turns fairly. A party is a user in a browser that has
+// signed in before, the tenant of an invitation, or all unknown browsers together.
 type party uuid.UUID
 
 var strangers party
@@ -136,8 +133,7 @@ func parsePHC(s string) (phcString, error) {
 	return p, nil
 }
 
-// common are words that guessers try first, alone or with digits and signs around
-// them.
+// common are words that guessers try first, alone or with digits and signs around them.
 var common = []string{
 	"password", "passwort", "passphrase", "qwertyuiop", "qwertzuiop", "qwerty", "qwertz", "asdfghjkl", "asdf",
 	"letmein", "welcome", "willkommen", "iloveyou", "administrator", "admin", "secret", "geheim", "changeme",
@@ -145,14 +141,12 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// minOwn is the minimum number of different letters of a password outside common words.
-// A password with fewer is accepted if distinctRuns counts at least twice minOwn
-// characters outside common words.
+// minOwn is the minimum number of different letters of a password outside common words. A password with fewer is
+// accepted if distinctRuns counts at least twice minOwn characters outside common words.
 const minOwn = 4
 
-// checkPassword refuses a password that is too short or too long, contains the
-// user's name or address or a name in near, or is little more than common words
-// and digits. There are no rules about kinds of characters.
+// checkPassword refuses a password that is too short or too long, contains the user's name or address or a name in
+// near, or is little more than common words and digits. There are no rules about kinds of characters.
 func checkPassword(password, name, email string, near ...string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:

@@ -31,8 +31,7 @@ const (
 	MaxEmail = 254 // RFC 5321, section 4.5.3.1.3, without the brackets
 )
 
-// Person is what a new user enters about themselves. They sign in with a passkey,
-// a password, or both.
+// Person is what a new user enters about themselves. They sign in with a passkey, a password, or both.
 type Person struct {
 	Name, Email string
 	Factor
@@ -42,13 +41,11 @@ type Person struct {
 type Factor struct {
 	Password string
 	Passkey  string // the response to options to make a passkey, or empty
-	// Near are names that the password must not contain: those of the user's
-	// tenants.
+	// Near are names that the password must not contain: those of the user's tenants.
 	Near []string
 }
 
-// Check returns fault.Invalid with every field that breaks a rule, or nil. It does not
-// look at the passkey.
+// Check returns fault.Invalid with every field that breaks a rule, or nil. It does not look at the passkey.
 func (p Person) Check() error {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	broken := slices.DeleteFunc([]fault.FieldError{
@@ -85,10 +82,9 @@ type newcomer struct {
 	by      party // whom the work for them is for
 }
 
-// newcomer checks what a person has entered on the page of a link. It does not look up
-// whether the address is known. It makes the cheap checks first, and then checks the
-// new passkey. It does not hash the password yet. It returns fault.Invalid with every
-// field that breaks a rule, a *ThrottleError, or ErrPasskey.
+// newcomer checks what a person has entered on the page of a link. It does not look up whether the address is known.
+// It makes the cheap checks first, and then checks the new passkey. It does not hash the password yet. It returns
+// fault.Invalid with every field that breaks a rule, a *ThrottleError, or ErrPasskey.
 func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	if err := p.Check(); err != nil {
@@ -151,8 +147,7 @@ func (n newcomer) insert(tx Tx) error {
 
 var errTaken = fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
 
-// insertUser stores a new user. An address that is already in use is reported for the
-// field email.
+// insertUser stores a new user. An address that is already in use is reported for the field email.
 func insertUser(tx Tx, u User) error {
 	err := tx.InsertUser(u)
 	if fault.CodeOf(err) == fault.Conflict {

@@ -31,8 +31,7 @@ type Provider struct {
 // DefaultGroupsClaim is the claim that holds groups where no other is chosen.
 const DefaultGroupsClaim = "groups"
 
-// Grant is what the members of a group may do: operate the instance, or have a
-// role in a tenant.
+// Grant is what the members of a group may do: operate the instance, or have a role in a tenant.
 type Grant struct {
 	Group    string
 	Operator bool // of the instance
@@ -157,11 +156,9 @@ var errGroups = fault.New(fault.InvalidKey, "The user's groups give no role")
 var (
 	// ErrManaged refuses to change what the identity provider decides.
 	ErrManaged = fault.New(fault.Conflict, "The identity provider decides that")
-	// ErrRefused refuses a log-in by the provider that the provider refused, or of a
-	// disabled user.
+	// ErrRefused refuses a log-in by the provider that the provider refused, or of a disabled user.
 	ErrRefused = fault.New(fault.InvalidKey, "The log-in was refused")
-	// ErrProviderNeeded refuses a log-in that was not made by the provider, if the
-	// provider is required.
+	// ErrProviderNeeded refuses a log-in that was not made by the provider, if the provider is required.
 	ErrProviderNeeded = fault.New(fault.InvalidKey, "Log-in by the identity provider is required")
 )
 

@@ -15,11 +15,9 @@ import (
 // ErrDisabled refuses a recovery link for a disabled user.
 var ErrDisabled = fault.New(fault.Conflict, "the user is disabled: agegate user enable lets them sign in again")
 
-// NewRecoveryLink returns the address of a link that replaces all factors of a
-// user. It is valid for RecoveryTTL and replaces an earlier link. Only operators
-// and the command line may call this, because a user may belong to several
-// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom the
-// identity provider made.
+// NewRecoveryLink returns the address of a link that replaces all factors of a user. It is valid for RecoveryTTL and
+// replaces an earlier link. Only operators and the command line may call this, because a user may belong to several
+// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom the identity provider made.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
 	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
@@ -34,6 +32,7 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 			return ErrManaged
 		}
 		_, err = tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID})
+		link.Note = user.Email
 		if err = errors.Join(err, tx.InsertLink(link)); err != nil {
 			return err
 		}
@@ -45,9 +44,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 	})
 }
 
-// Recovering returns the user of a recovery link and the options to make a
-// passkey for them, or "" if the dashboard has no passkeys. It returns
-// ErrLinkGone.
+// Recovering returns the user of a recovery link and the options to make a passkey for them, or "" if the dashboard
+// has no passkeys. It returns ErrLinkGone.
 func (s *Service) Recovering(ctx context.Context, token string) (user User, options string, err error) {
 	link, err := s.linkOf(ctx, token, LinkRecovery)
 	if err != nil {
@@ -63,9 +61,8 @@ func (s *Service) Recovering(ctx context.Context, token string) (user User, opti
 	return user, options, err
 }
 
-// Recover uses a recovery link: the new factor replaces password, passkeys,
-// authenticator app and recovery codes, all log-ins end, and the user is signed
-// in. It returns ErrLinkGone, ErrPasskey, or fault.Invalid with the field
+// Recover uses a recovery link: the new factor replaces password, passkeys, authenticator app and recovery codes, all
+// log-ins end, and the user is signed in. It returns ErrLinkGone, ErrPasskey, or fault.Invalid with the field
 // password.
 func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser) (Signed, error) {
 	user, _, err := s.Recovering(ctx, token)
@@ -122,9 +119,8 @@ func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *used
 	return made.insert(tx)
 }
 
-// Disable ends all log-ins of a user and every link that was made for them or by
-// them, and refuses new log-ins. Disabling a disabled
-// user changes nothing. It returns fault.NotFound.
+// Disable ends all log-ins of a user and every link that was made for them or by them, and refuses new log-ins.
+// Disabling a disabled user changes nothing. It returns fault.NotFound.
 func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
 	return s.setDisabled(ctx, actor, audit.UserDisable, userID, new(s.now()))
 }

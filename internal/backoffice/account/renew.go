@@ -14,15 +14,13 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// A change of factors, or a confirmation, gives the log-in another token. A form
-// without a script is easily sent twice, and the browser keeps only the second answer.
-// Therefore the new token and the recovery codes are derived from the form. A client
-// that sends the form twice gets the same answer twice, and the change is made once.
+// A change of factors, or a confirmation, gives the log-in another token. A form without a script is easily sent
+// twice, and the browser keeps only the second answer. Therefore the new token and the recovery codes are derived
+// from the form. A client that sends the form twice gets the same answer twice, and the change is made once.
 
-// IdentifySender is like Identify, for a form that gives the log-in another token. The
-// nonce identifies the copy of the form that was sent; it may be empty. IdentifySender
-// also accepts a second request with the previous token, as long as the confirmation
-// that allowed the form is recent.
+// IdentifySender is like Identify, for a form that gives the log-in another token. The nonce identifies the copy of
+// the form that was sent; it may be empty. IdentifySender also accepts a second request with the previous token, as
+// long as the confirmation that allowed the form is recent.
 func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Identity, error) {
 	who, err := s.Identify(ctx, token)
 	if errors.Is(err, ErrSignedOut) && nonce != "" && len(token) == tokenLen {
@@ -34,26 +32,23 @@ func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Iden
 	return who, err
 }
 
-// nextToken returns the token after a form. It cannot be computed without the
-// server's key, and the server computes it only for a client that knows the nonce
-// and the previous token.
+// nextToken returns the token after a form. It cannot be computed without the server's key, and the server computes
+// it only for a client that knows the nonce and the previous token.
 func (s *Service) nextToken(token, nonce string) string {
 	return encode(s.sealer.MAC("renewed " + token + " " + nonce))
 }
 
-// form identifies the copy of a form that the user has sent, independently of the
-// token.
+// form identifies the copy of a form that the user has sent, independently of the token.
 func (i Identity) form() string {
 	return i.user.ID.String() + " " + i.login.CreatedAt.Format(time.RFC3339Nano) + " " + i.nonce
 }
 
 var errSent = errors.New("the form was sent before")
 
-// change changes the user's factors, writes the entry, and gives the log-in another
-// token, which it returns. added are further methods by which the user is now signed
-// in. If the user has no second factor left, this log-in counts as made by password
-// alone, and all others end. change returns ErrSecondFactor, or ErrManaged for a user
-// whom the identity provider made.
+// change changes the user's factors, writes the entry, and gives the log-in another token, which it returns. added
+// are further methods by which the user is now signed in. If the user has no second factor left, this log-in counts
+// as made by password alone, and all others end. change returns ErrSecondFactor, or ErrManaged for a user whom the
+// identity provider made.
 func (s *Service) change(
 	ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error,
 ) (string, error) {

@@ -16,17 +16,13 @@ const tokenLen = 43
 // Config holds what a Service needs.
 type Config struct {
 	Store Store
-	// URL is the dashboard's public address, without a trailing slash. Links begin
-	// with it.
+	// URL is the dashboard's public address, without a trailing slash. Links begin with it.
 	URL string
-	// Sealer seals browsers' cookies and the secrets of authenticator apps. It
-	// may be nil if nobody signs in.
+	// Sealer seals browsers' cookies and the secrets of authenticator apps. It may be nil if nobody signs in.
 	Sealer *credential.Sealer
-	// Passkeys is nil if browsers cannot make passkeys for the dashboard; see
-	// package passkey.
+	// Passkeys is nil if browsers cannot make passkeys for the dashboard; see package passkey.
 	Passkeys PasskeyVerifier
-	// Outbox makes mails with links. It is nil if no mail is sent; people then pass
-	// on the links themselves.
+	// Outbox makes mails with links. It is nil if no mail is sent; people then pass on the links themselves.
 	Outbox *mail.Outbox
 	// OpenID is nil if there is no Instance.
 	OpenID OpenID

@@ -15,9 +15,8 @@ import (
 var ErrOperatorExists = fault.New(fault.Conflict,
 	"there is an operator already: user enable or recover lets one in again, user setup-link --another makes one more")
 
-// NewSetupLink replaces the setup link and returns the address of the new one,
-// which is valid for SetupTTL. The operator created with it will own the tenant,
-// unless owned is nil. It returns ErrOperatorExists.
+// NewSetupLink replaces the setup link and returns the address of the new one, which is valid for SetupTTL. The
+// operator created with it will own the tenant, unless owned is nil. It returns ErrOperatorExists.
 func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, error) {
 	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)},
 		func(tx Tx, link Link, _ string) error {
@@ -50,10 +49,9 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	return !exists && err == nil, err
 }
 
-// SetUp uses a setup link to create the first or another operator and signs them in. If the
-// link is used several times at once, one use succeeds. It returns ErrLinkGone,
-// ErrPasskey, a *ThrottleError, or fault.Invalid with the fields name, email and
-// password.
+// SetUp uses a setup link to create the first or another operator and signs them in. If the link is used several
+// times at once, one use succeeds. It returns ErrLinkGone, ErrPasskey, a *ThrottleError, or fault.Invalid with the
+// fields name, email and password.
 func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkSetup)
 	if err != nil {
@@ -108,8 +106,7 @@ func (s *Service) memberAct(actor audit.Actor, action audit.Action, m Membership
 	}
 }
 
-// goneOr returns ErrLinkGone if another request has used the link first, and otherwise
-// err.
+// goneOr returns ErrLinkGone if another request has used the link first, and otherwise err.
 func goneOr(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return ErrLinkGone
@@ -117,9 +114,8 @@ func goneOr(err error) error {
 	return err
 }
 
-// SetUpOptions returns the options to make a passkey for a person who is not a
-// user yet, or "" if the dashboard has no passkeys. They contain no name and
-// address.
+// SetUpOptions returns the options to make a passkey for a person who is not a user yet, or "" if the dashboard has
+// no passkeys. They contain no name and address.
 func (s *Service) SetUpOptions() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -48,10 +48,9 @@ func (s *Service) ProviderName() string { return s.instance.Name }
 
 var errNoProvider = fault.New(fault.NotFound, "Not found")
 
-// BeginSSO begins a log-in by the provider. It returns the address of the provider's
-// page, and the value of a cookie that FinishSSO needs. After the log-in, the browser
-// goes to next. With again, the provider must ask the user to sign in even if it knows
-// them. It returns fault.NotFound or a *ProviderError.
+// BeginSSO begins a log-in by the provider. It returns the address of the provider's page, and the value of a cookie
+// that FinishSSO needs. After the log-in, the browser goes to next. With again, the provider must ask the user to
+// sign in even if it knows them. It returns fault.NotFound or a *ProviderError.
 func (s *Service) BeginSSO(
 	ctx context.Context, next string, again bool, b Browser,
 ) (address, cookie string, err error) {
@@ -134,8 +133,7 @@ func (s *Service) caller(ctx context.Context, b Browser) (Caller, error) {
 	return by, err
 }
 
-// takeFlow opens the cookie of an attempt. If the answer belongs to the attempt, it
-// uses up the cookie.
+// takeFlow opens the cookie of an attempt. If the answer belongs to the attempt, it uses up the cookie.
 func (s *Service) takeFlow(ctx context.Context, cookie string, a Answer, by Caller) (f flow, err error) {
 	t, ok := s.open(forSSO, decode(cookie))
 	if !ok || json.Unmarshal(t.data, &f) != nil ||

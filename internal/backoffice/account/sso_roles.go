@@ -16,8 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// person returns the name and the address of the user of an ID token, in the form
-// in which they are stored.
+// person returns the name and the address of the user of an ID token, in the form in which they are stored.
 func (c Claims) person() (name, email string) {
 	visible := func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -39,8 +38,7 @@ func (c Claims) person() (name, email string) {
 	return name, email
 }
 
-// admitBy stores the name, the address and the roles of a provider's user, and returns
-// the entries for what changed.
+// admitBy stores the name, the address and the roles of a provider's user, and returns the entries for what changed.
 func (s *Service) admitBy(
 	tx Tx, user User, known bool, c Claims, operator bool, roles map[uuid.UUID]Role,
 ) ([]audit.Act, error) {
@@ -104,8 +102,7 @@ func lockTenants(tx Tx, user User, roles map[uuid.UUID]Role) error {
 	return nil
 }
 
-// setOperator makes a user an operator, or ends that, and returns the entry if it
-// changed anything.
+// setOperator makes a user an operator, or ends that, and returns the entry if it changed anything.
 func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool) ([]audit.Act, error) {
 	if user.Operator == operator {
 		return nil, nil
@@ -168,8 +165,7 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 	return acts, nil
 }
 
-// dismiss removes all roles of a user whose groups no longer have any, and ends the
-// user's log-ins.
+// dismiss removes all roles of a user whose groups no longer have any, and ends the user's log-ins.
 func (s *Service) dismiss(ctx context.Context, user User) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		actor, none := audit.User(user.ID, user.Name), map[uuid.UUID]Role{}

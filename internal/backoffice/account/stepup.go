@@ -4,11 +4,10 @@ import (
 	"context"
 )
 
-// StepUp confirms the identity of a signed-in user by password and, if they have
-// an authenticator app, a code. It returns the new token for the cookie; the
-// confirmation is valid for StepUpTTL. A user with passkeys and no authenticator
-// app can confirm only with StepUpByPasskey. It returns ErrWrongLogin,
-// ErrWrongCode or a *ThrottleError.
+// StepUp confirms the identity of a signed-in user by password and, if they have an authenticator app, a code. It
+// returns the new token for the cookie; the confirmation is valid for StepUpTTL. A user with passkeys and no
+// authenticator app can confirm only with StepUpByPasskey. It returns ErrWrongLogin, ErrWrongCode or a
+// *ThrottleError.
 func (s *Service) StepUp(ctx context.Context, who Identity, password, code string, b Browser) (string, error) {
 	factors, err := s.Factors(ctx, who)
 	if err != nil {
@@ -41,8 +40,7 @@ func (s *Service) StepUp(ctx context.Context, who Identity, password, code strin
 	})
 }
 
-// StepUpByPasskey is StepUp with the response to StepUpOptions. It returns
-// ErrPasskey or a *ThrottleError.
+// StepUpByPasskey is StepUp with the response to StepUpOptions. It returns ErrPasskey or a *ThrottleError.
 func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response string, b Browser) (string, error) {
 	used, err := s.checkPasskey(ctx, forStepUp, who.user.ID, response, b)
 	if err != nil {
@@ -51,8 +49,7 @@ func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response st
 	return s.confirm(ctx, who, func(tx Tx) ([]Method, error) { return []Method{ByPasskey}, used.use(tx, s.now()) })
 }
 
-// confirm marks the log-in as recently confirmed and gives it a new token. prove
-// runs in the same transaction.
+// confirm marks the log-in as recently confirmed and gives it a new token. prove runs in the same transaction.
 func (s *Service) confirm(
 	ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error),
 ) (token string, err error) {

@@ -49,8 +49,8 @@ type Store interface {
 	CodesLeft(ctx context.Context, userID uuid.UUID) (int, error)
 	// LoginsOf returns a user's log-ins that have not ended at now, newest first.
 	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
-	// Invitations returns the invitations to tenants that are valid at now, newest first.
-	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]OpenInvitation, error)
+	// OpenLinks returns the links of kinds and the invitations to tenants that are valid at now, newest first.
+	OpenLinks(ctx context.Context, kinds []LinkKind, tenantIDs []uuid.UUID, now time.Time) ([]OpenLink, error)
 	// LoginByHash returns a log-in with its user, even if it has ended or the user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
 	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)

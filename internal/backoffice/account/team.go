@@ -62,6 +62,20 @@ func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.U
 	})
 }
 
+// CheckLast returns ErrLastOwner for a member whom the tenant cannot do without, as its members are now.
+func (s *Service) CheckLast(ctx context.Context, access Access, userID uuid.UUID) error {
+	members, err := s.store.Members(ctx, access.tenantID)
+	for _, m := range members {
+		switch owns := m.Role == Owner && !m.User.Managed(); {
+		case owns && m.UserID == userID:
+			err = ErrLastOwner
+		case owns && m.User.DisabledAt == nil:
+			return nil
+		}
+	}
+	return err
+}
+
 // changeMember changes a membership and writes its entries. No
 // other transaction changes the tenant's owners meanwhile.
 func (s *Service) changeMember(

@@ -30,9 +30,8 @@ const (
 	ceremonyTTL = 10 * time.Minute
 )
 
-// ticket is data that a browser stores for the gateway until its next request. It
-// is sealed: others cannot read, create or change it. It needs no database row
-// until it is used.
+// ticket is data that a browser stores for the gateway until its next request. It is sealed: others cannot read,
+// create or change it. It needs no database row until it is used.
 type ticket struct {
 	userID  uuid.UUID
 	expires time.Time
@@ -67,9 +66,8 @@ func (t ticket) use(tx Tx, sealed []byte) (bool, error) {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode returns nil for text that encode did not produce; no ticket opens with nil.
-// The library also accepts other spellings of the same bytes, with line ends or with
-// unused bits set.
+// decode returns nil for text that encode did not produce; no ticket opens with nil. The library also accepts other
+// spellings of the same bytes, with line ends or with unused bits set.
 func decode(s string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || encode(b) != s {

@@ -12,16 +12,14 @@ import (
 	"time"
 )
 
-// Time-based one-time passwords by RFC 6238, with the parameters that every
-// authenticator app supports.
+// Time-based one-time passwords by RFC 6238, with the parameters that every authenticator app supports.
 const (
 	totpSecret = 20 // bytes
 	totpPeriod = 30 // seconds
 	totpDigits = 6
 )
 
-// totpSkew is the accepted difference between the clocks, in steps, before and
-// after now.
+// totpSkew is the accepted difference between the clocks, in steps, before and after now.
 const totpSkew = 1
 
 func totpStep(at time.Time) int64 { return at.Unix() / totpPeriod }

@@ -153,7 +153,10 @@ func (p *Pages) setOwn(
 }
 
 func (p *Pages) leave(r *desk.Request) (*desk.Question, error) {
-	return &desk.Question{Values: []any{"tenant", r.Tenant.Name}, Back: accountPath, Do: func(*desk.FormView) error {
-		return r.After(p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, r.Who.User().ID), accountPath, "left")
+	me := r.Who.User().ID
+	return &desk.Question{Values: []any{"tenant", r.Tenant.Name}, Back: accountPath, Check: func(*desk.FormView) error {
+		return p.cfg.Accounts.CheckLast(r.Ctx(), r.Access, me)
+	}, Do: func(*desk.FormView) error {
+		return r.After(p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, me), accountPath, "left")
 	}}, nil
 }

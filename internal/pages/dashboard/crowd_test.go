@@ -148,7 +148,8 @@ func (c *crowd) fillTeam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.objects["/link/:token"] = link[strings.LastIndex(link, "/")+1:]
+	token := link[strings.LastIndex(link, "/")+1:]
+	c.objects["/link/:token"], c.objects["/links/:id"] = token, account.Link{Hash: credential.HashToken(token)}.ID()
 }
 
 func (c *crowd) accounts(t *testing.T, fn func(tx account.Tx) error) {

@@ -17,6 +17,7 @@ import (
 const (
 	usersPath = operatorPath + "/users"
 	userPath  = usersPath + "/:user"
+	linksPath = usersPath + "/links/:id/revoke"
 )
 
 // errSelf prevents operators from locking themselves out.
@@ -70,6 +71,13 @@ func (p *Pages) operatorUsers() desk.Feature {
 					Hint: page.Say("users.operator_hint"), Link: link, Back: usersPath})
 			}}, nil
 		})
+	f.Ask(desk.Route{Path: linksPath, MinRole: desk.Operator, StepUp: desk.Always}, revokeForm,
+		func(r *desk.Request) (*desk.Question, error) {
+			return &desk.Question{Back: usersPath, Do: func(*desk.FormView) error {
+				err := p.cfg.Accounts.RevokeUserLink(r.Ctx(), r.Who.OperatorActor(), r.Param("id"))
+				return r.After(err, usersPath, "link_revoked")
+			}}, nil
+		})
 	askAll(p, &f, userPath, userActs, func(r *desk.Request) (u account.User, values []any, back string, err error) {
 		u, err = desk.Named(r, "user", p.cfg.Accounts.UserByID)
 		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err
@@ -80,6 +88,7 @@ func (p *Pages) operatorUsers() desk.Feature {
 type usersView struct {
 	desk.Layout
 	Users []userView
+	Links []account.OpenLink // that make an operator or let a user in again
 	desk.Pager
 }
 
@@ -105,6 +114,9 @@ func (p *Pages) showUsers(r *desk.Request) error {
 		return err
 	}
 	v := &usersView{}
+	if v.Links, err = p.cfg.Accounts.UserLinks(r.Ctx()); err != nil {
+		return err
+	}
 	for _, u := range users {
 		of := member[u.ID]
 		shown := userView{User: u, Tenants: of[:min(len(of), maxShops)], More: len(of) > maxShops}

@@ -129,6 +129,52 @@ func TestAnOperatorInvitesAnother(t *testing.T) {
 	})
 }
 
+// TestOpenLinksOfUsersAreRevoked: the links that make an operator and replace a user's factors are listed until when they
+// are valid, and revoked with an entry in the log. Then they are good for nothing, and no longer listed.
+func TestOpenLinksOfUsersAreRevoked(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		g.Clock.Advance(account.SetupTTL) // the link of the gateway's start
+		op, ada := operating(t, g), g.SignIn(t, false)
+		listed := func() []string {
+			t.Helper()
+			_, body := op.Get(t, "/operator/users?lang=en")
+			_, body, _ = strings.Cut(body, "<h2>Open links</h2>")
+			return strings.Split(body, `data-testid="link"`)[1:]
+		}
+		if found := listed(); len(found) != 0 {
+			t.Errorf("open links at first: %s", found)
+		}
+		at := "/operator/users/" + ada.User.ID.String() + "/recover"
+		for _, tt := range []struct{ made, says, target string }{
+			{"/operator/users/invite", "Link for another operator", ""},
+			{at, "Recovery link " + ada.User.Email, ada.User.ID.String()},
+		} {
+			_, body := op.Fill(t, tt.made+"?lang=en", nil)
+			link := regexp.MustCompile(`/dashboard/link/[\w-]+`).FindString(body)
+			found := listed()
+			if len(found) != 1 || !strings.Contains(found[0], tt.says) || !strings.Contains(found[0], "Valid until <time") {
+				t.Fatalf("%s is listed as %s", tt.says, found)
+			}
+			href := regexp.MustCompile(`/operator/users/links/\w+/revoke`).FindString(found[0])
+			res, _ := ada.Get(t, href)
+			want(t, "revoking by a user", res, 404, "")
+			res, _ = op.Fill(t, href, nil)
+			want(t, "revoking", res, 303, "/operator/users")
+			if e := newest(t, g, audit.Instance); e.Action != audit.UserLinkRevoke || e.Target != tt.target ||
+				e.Actor.ID != op.User.ID.String() {
+				t.Errorf("%s: the log has %s of %q by %v", tt.says, e.Action, e.Target, e.Actor)
+			}
+			res, _ = g.Nobody().Post(t, link, person("eve"))
+			want(t, "the link", res, 410, "")
+			res, _ = op.Fill(t, href, nil)
+			want(t, "revoking again", res, 404, "")
+			if found := listed(); len(found) != 0 {
+				t.Errorf("open links at last: %s", found)
+			}
+		}
+	})
+}
+
 // TestWhatAnOwnerSetIsShown: a tenant's page shows operators its brand, the hosts of its callback URLs and the
 // command for its evidence.
 func TestWhatAnOwnerSetIsShown(t *testing.T) {

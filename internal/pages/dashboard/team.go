@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -99,7 +100,7 @@ type memberView struct {
 }
 
 type invitationView struct {
-	account.OpenInvitation
+	account.OpenLink
 	By   string // the creator's name; may be empty
 	Href string // address that revokes it
 }
@@ -120,7 +121,7 @@ func (p *Pages) showTeam(r *desk.Request) error {
 		v.Members = append(v.Members, memberView{m, r.Href(teamPath) + "/" + m.UserID.String(), m.UserID == r.Who.User().ID})
 	}
 	for _, link := range invitations {
-		shown := invitationView{OpenInvitation: link, Href: r.Href(teamPath) + "/invitations/" + link.ID() + "/revoke"}
+		shown := invitationView{OpenLink: link, Href: r.Href(teamPath) + "/invitations/" + link.ID() + "/revoke"}
 		if link.CreatedBy != nil {
 			shown.By = names[link.CreatedBy.String()]
 		}
@@ -182,14 +183,11 @@ func (p *Pages) setRole(r *desk.Request) (*desk.Question, error) {
 			v := &memberPage{Roles: roleNames, Member: m, Form: f, Back: back,
 				Remove: back + "/" + m.UserID.String() + "/remove"}
 			if m.UserID == r.Who.User().ID {
-				members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
-				if err != nil {
-					return err
+				last := p.cfg.Accounts.CheckLast(r.Ctx(), r.Access, m.UserID)
+				if v.LastOwner = errors.Is(last, account.ErrLastOwner); last != nil && !v.LastOwner {
+					return last
 				}
 				v.Leave = r.Href(leavePath)
-				v.LastOwner = !slices.ContainsFunc(members, func(other account.Member) bool {
-					return other.UserID != m.UserID && other.Role == account.Owner
-				})
 			}
 			return r.Show(status, "member", v)
 		},
@@ -204,6 +202,7 @@ func (p *Pages) remove(r *desk.Request) (*desk.Question, error) {
 	m, err := p.member(r)
 	return &desk.Question{
 		Values: []any{"name", m.User.Name, "tenant", r.Tenant.Name}, Back: r.Href(teamPath),
+		Check: func(*desk.FormView) error { return p.cfg.Accounts.CheckLast(r.Ctx(), r.Access, m.UserID) },
 		Do: func(*desk.FormView) error {
 			if err := p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, m.UserID); err != nil {
 				return err
@@ -219,6 +218,6 @@ func (p *Pages) remove(r *desk.Request) (*desk.Question, error) {
 func (p *Pages) revoke(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{Back: r.Href(teamPath), Do: func(*desk.FormView) error {
 		err := p.cfg.Accounts.RevokeInvitation(r.Ctx(), r.Access, r.Param("id"))
-		return r.After(err, r.Href(teamPath), "invitation_revoked")
+		return r.After(err, r.Href(teamPath), "link_revoked")
 	}}, nil
 }

@@ -76,11 +76,21 @@ func TestOwnMemberPage(t *testing.T) {
 		res, body := o.owner.Get(t, page)
 		want(t, "the last owner's page", res, 200, "")
 		if strings.Contains(body, "remove-member") || strings.Contains(body, leave) ||
-			!strings.Contains(body, "You are the last owner. Make another member an owner first.") ||
+			!strings.Contains(body, "Make another member an owner first, under Team.") ||
+			strings.Contains(body, `data-testid="set-role"`) ||
 			!strings.Contains(body, "<dt>E-mail</dt>") {
 			t.Errorf("the last owner's page: %s", body)
 		}
+		for _, at := range []string{leave, page + "/remove"} { // says it before it asks
+			if _, body := o.owner.Get(t, at); !strings.Contains(body, "another member an owner first") ||
+				strings.Contains(body, `testid="confirm"`) {
+				t.Errorf("%s of the last owner: %s", at, body)
+			}
+		}
 		g.Join(t, g.SignIn(t, false, account.ByPasskey), o.shop.Tenant.ID, account.Owner)
+		if _, body := o.owner.Get(t, leave); strings.Contains(body, "last owner") || !strings.Contains(body, `testid="confirm"`) {
+			t.Errorf("one owner of two leaves: %s", body)
+		}
 		_, body = o.owner.Get(t, page)
 		if strings.Contains(body, "remove-member") || strings.Contains(body, "last owner") ||
 			!strings.Contains(body, `href="`+leave+`" data-testid="leave-tenant"`) {

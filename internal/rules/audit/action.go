@@ -73,7 +73,8 @@ const (
 	UserDisable      Action = "user.disable"
 	UserEnable       Action = "user.enable"
 	UserRecoveryLink Action = "user.recovery_link" // an operator made a link
-	UserSetupLink    Action = "user.setup_link"    // the command line made one for another operator; no target
+	UserSetupLink    Action = "user.setup_link"    // one for another operator was made; no target
+	UserLinkRevoke   Action = "user.link_revoke"   // an open UserRecoveryLink or UserSetupLink was withdrawn
 	UserRename       Action = "user.rename"        // by the user
 	UserRecover      Action = "user.recover"       // the link was used: all factors were replaced
 	PasskeyAdd       Action = "passkey.add"
@@ -97,7 +98,7 @@ var actions = []Action{
 	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,
 	VerifierRemove, RegistrationAdd, RegistrationRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
-	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserSetupLink, UserRecover,
+	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserSetupLink, UserLinkRevoke, UserRecover,
 	UserRename, PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 

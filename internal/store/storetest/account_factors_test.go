@@ -312,12 +312,17 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		inAccounts(t, s, func(tx account.Tx) error {
 			return ends(tx, account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Owner})
 		})
-		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
-			!reflect.DeepEqual(got[0], account.OpenInvitation{Link: invitation}) {
+		if got, err := s.OpenLinks(t.Context(), nil, []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
+			!reflect.DeepEqual(got[0], account.OpenLink{Link: invitation}) {
 			t.Errorf("invitations = %+v, %v", got, err)
 		}
-		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, invitation.ExpiresAt); err != nil || len(got) != 0 {
-			t.Errorf("expired invitations = %+v, %v", got, err)
+		of := []account.LinkKind{account.LinkSetup, account.LinkRecovery}
+		if got, err := s.OpenLinks(t.Context(), of, nil, start); err != nil || len(got) != 1 ||
+			!reflect.DeepEqual(got[0], account.OpenLink{Link: recovery}) {
+			t.Errorf("links of users = %+v, %v", got, err)
+		}
+		if got, err := s.OpenLinks(t.Context(), of, []uuid.UUID{shop.ID}, invitation.ExpiresAt); err != nil || len(got) != 0 {
+			t.Errorf("expired links = %+v, %v", got, err)
 		}
 		inAccounts(t, s, func(tx account.Tx) error {
 			return ends(tx, account.Link{Kind: account.LinkRecovery, UserID: &user.ID})

@@ -29,7 +29,8 @@ import (
 //		}, err
 //	}
 //
-// GET (OnGet): find the question, make an empty form with Begin, write the page.
+// GET (OnGet): find the question, make an empty form with Begin, write the page. Of a form without fields Check is
+// known by then: a page of its refusal has no button.
 //
 // POST (OnPost): read the form and check it by its declaration, find the question, Check, refuse a copy of the form
 // that was sent before (Once), Do. If the form has a problem after Check or a later step, the following ones are left
@@ -113,6 +114,11 @@ func (f *Form) OnGet(find Finder) func(*Request) error {
 		}
 		v.With(q.Begin...)
 		r.resume(v)
+		if q.Check != nil && len(v.Fields) == 0 {
+			if err := v.Refuse(q.Check(v)); err != nil {
+				return err
+			}
+		}
 		return r.showQuestion(http.StatusOK, q, v)
 	}
 }
