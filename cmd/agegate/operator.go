@@ -18,6 +18,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 
 	"github.com/google/uuid"
@@ -30,7 +31,7 @@ type operator struct {
 	tenants *tenant.Service
 	sealer  *credential.Sealer
 	actor   audit.Actor
-	refuses func(address string) bool // see webhook.Client
+	hooks   *webhook.Client
 }
 
 // commandLine returns the actor for the audit log: the user of the operating
@@ -76,7 +77,7 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
 		tenants := tenant.NewService(db, sealer, rule, rand.Reader, now)
 		tenants.Margin = cfg.Margin
-		return fn(operator{db, tenants, sealer, commandLine(), app.GuardedClient(cfg).Refuses})
+		return fn(operator{db, tenants, sealer, commandLine(), app.GuardedClient(cfg)})
 	}, append(required, config.SecretKeyName)...)
 }
 
@@ -120,7 +121,10 @@ func (op operator) warnOf(cmd *cobra.Command, t tenant.Tenant) {
 	if twin, _ := op.tenants.HasTwin(cmd.Context(), t); twin {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: another tenant has this name.")
 	}
-	if op.refuses(t.WebhookURL) {
+	switch {
+	case op.hooks.Unknown(cmd.Context(), t.WebhookURL):
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: DNS knows no host of the webhook URL's name: check its spelling.")
+	case op.hooks.Refuses(t.WebhookURL):
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: the webhook URL is not a public address, so deliveries to it are refused: "+
 			"name its network in AGEGATE_WEBHOOK_ALLOW_NETS.")
 	}

@@ -31,6 +31,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	if err != nil {
 		return err
 	}
+	hooks := GuardedClient(cfg)
 	a.api.dashboard, err = dashboard.New(dashboard.Config{
 		Preview:  a.preview(cfg),
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
@@ -46,7 +47,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Ways: func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, error) {
 			return doctor.Ways(ctx, cfg, a.Store, a.now())(of, livemode)
 		},
-		Health: a.health(cfg, sealer), Refuses: GuardedClient(cfg).Refuses,
+		Health: a.health(cfg, sealer), Refuses: hooks.Refuses, Unknown: hooks.Unknown,
 		HTTPS: !slices.ContainsFunc([]string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL}, func(address string) bool {
 			return !strings.HasPrefix(address, "https://")
 		}),

@@ -180,9 +180,7 @@ test("a second passkey, named, and removed again; the last one stays", async () 
   await look(ada, "passkey-remove");
   await confirms(ada);
   assert.equal(await rows.count(), 1);
-  await rows.first().getByRole("link").click();
-  await part(ada, "confirm").click();
-  await ada.getByText("It is your only way in").waitFor();
+  assert.equal(await rows.first().getByRole("link").count(), 0); // it is the only way in
   ada.kept();
 });
 
@@ -298,9 +296,8 @@ test("a member is promoted, demoted and removed", async () => {
   await confirms(ada);
   assert.equal(await bob.count(), 0);
   await ada.locator('[data-testid="member"]').getByRole("link").click();
-  await ada.locator("select").selectOption("viewer");
-  await part(ada, "set-role").click();
-  await ada.getByText("A tenant needs an owner").waitFor();
+  await ada.getByText("Make another member an owner first").waitFor(); // before anything is asked
+  assert.equal(await part(ada, "set-role").count(), 0);
   ada.kept();
 
   const gone = await person();

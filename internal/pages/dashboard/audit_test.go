@@ -52,7 +52,7 @@ func TestEveryActionHasAText(t *testing.T) {
 	}
 	keys = append(keys, "ledger.top_up.credit")
 	for _, name := range []string{"host_gone", "host_new", "refused", "refused_more", "webhook", "open", "local",
-		"private", "plain"} {
+		"private", "unknown", "plain"} {
 		keys = append(keys, "urls.effect."+name)
 	}
 	missing, err := dashboard.Missing(keys)

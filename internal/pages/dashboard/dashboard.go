@@ -43,9 +43,10 @@ type Config struct {
 	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
 	// Ways is doctor.Ways.
 	Ways    func(ctx context.Context, of tenant.Tenant, livemode bool) ([]session.Way, error)
-	HTTPS   bool                      // all public addresses are https
-	Refuses func(address string) bool // see webhook.Client
-	APIURL  string                    // public base of the API, without a trailing slash
+	HTTPS   bool                                           // all public addresses are https
+	Refuses func(address string) bool                      // see webhook.Client
+	Unknown func(ctx context.Context, address string) bool // see webhook.Client
+	APIURL  string                                         // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme decides whether cookies are Secure.
 	URL string
 	// Retention is how long after its creation a session is deleted; 0 for never.

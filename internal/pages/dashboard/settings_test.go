@@ -353,6 +353,11 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		if !strings.Contains(body, "not a public address") || strings.Contains(body, "AGEGATE_") {
 			t.Error("before a private address is saved, the review does not warn, or names a setting of the operator's")
 		}
+		form.Set("webhook_url", "https://-shop.example/hook") // no name server is asked
+		_, body = o.developer.Post(t, o.at("/settings/urls"), form)
+		if !strings.Contains(body, "No name server knows the host") || !strings.Contains(body, `data-testid="save"`) {
+			t.Error("before the URL of a host that does not exist is saved, the review does not warn, or refuses it")
+		}
 		form.Set("success_url", "")
 		form.Set("webhook_url", "")
 		_, body = o.developer.Post(t, o.at("/settings/urls"), form)

@@ -103,6 +103,9 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
 			return err
 		}
+		if hook := &v.URLs[2].New; hook.Flaw == "" && p.cfg.Unknown(r.Ctx(), hook.URL) {
+			hook.Flaw, after[2].Flaw = "unknown", "unknown"
+		}
 		impact, err := p.cfg.Impacts.OfURLs(r.Ctx(), r.Tenant, next)
 		if err != nil {
 			return err
@@ -162,7 +165,7 @@ func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Imp
 			changes = append(changes, effect("open", "n", impact.Open))
 		}
 	}
-	for _, flaw := range []string{"local", "private", "plain"} {
+	for _, flaw := range []string{"local", "private", "unknown", "plain"} {
 		if slices.ContainsFunc(views, func(u urlView) bool { return u.Flaw == flaw }) {
 			changes = append(changes, effect(flaw))
 		}

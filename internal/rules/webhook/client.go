@@ -31,14 +31,12 @@ const (
 	ClassTimeout   Class = "timeout"   // no answer within AttemptTimeout
 )
 
-// AttemptTimeout bounds one attempt, from the lookup of the name to the
-// headers of the answer.
+// AttemptTimeout bounds one attempt, from the lookup of the name to the headers of the answer.
 const AttemptTimeout = 15 * time.Second
 
 const (
-	// excerptBytes is how many bytes of an answer are stored. A receiver may echo
-	// the request in them. That reveals nothing new: a person who may read an
-	// attempt may also read its event, and the signature is valid only for that
+	// excerptBytes is how many bytes of an answer are stored. A receiver may echo the request in them. That reveals
+	// nothing new: a person who may read an attempt may also read its event, and the signature is valid only for that
 	// delivery and for a few minutes.
 	excerptBytes   = 1024
 	excerptTimeout = time.Second     // for reading the excerpt
@@ -55,8 +53,7 @@ type Answer struct {
 	Latency    time.Duration // until the answer's header, or the failure
 }
 
-// Client posts deliveries. It follows no redirect, uses no proxy, and connects
-// to public addresses only.
+// Client posts deliveries. It follows no redirect, uses no proxy, and connects to public addresses only.
 type Client struct {
 	dialer    *net.Dialer
 	transport http.RoundTripper // used directly: an http.Client would process redirects
@@ -92,9 +89,8 @@ const (
 	UserAgent   = "agegate-webhook/1"
 )
 
-// Post sends body to url with the signature headers. Every failure is reported
-// as an Answer. A cancelled ctx gives ClassTimeout, which the caller that
-// cancelled must not record.
+// Post sends body to url with the signature headers. Every failure is reported as an Answer. A cancelled ctx gives
+// ClassTimeout, which the caller that cancelled must not record.
 func (c *Client) Post(ctx context.Context, url string, signature http.Header, body []byte) Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,9 +131,8 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 // It bounds neither their time nor the size of an answer's body.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
 
-// Connect connects to an address, host:port, as a delivery would, with all its
-// guards, and sends no request. With secure it also makes the TLS handshake and
-// returns the host's certificate. Use Classify for its errors.
+// Connect connects to an address, host:port, as a delivery would, with all its guards, and sends no request. With
+// secure it also makes the TLS handshake and returns the host's certificate. Use Classify for its errors.
 func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -159,12 +154,10 @@ func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x50
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 }
 
-// errAnswer is returned by Get for an answer that is not a 200 or is too large.
-// It contains nothing of the answer.
+// errAnswer is returned by Get for an answer that is not a 200 or is too large. It contains nothing of the answer.
 var errAnswer = errors.New("the server's answer cannot be used")
 
-// Get fetches a document of at most limit bytes. It follows no redirect and
-// applies the guards of Post.
+// Get fetches a document of at most limit bytes. It follows no redirect and applies the guards of Post.
 func (c *Client) Get(ctx context.Context, url, accept string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

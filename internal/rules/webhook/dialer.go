@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -36,10 +38,25 @@ func (c *Client) Refuses(address string) bool {
 	return err == nil && c.dialer.Control(network, hostPort, nil) != nil
 }
 
-// newDialer returns a dialer that refuses every address that is not public, except in
-// the allowed networks. It checks the resolved address when it connects, so IP
-// literals, names and changing DNS answers are all covered. An address below a NAT64
-// prefix (the well-known one, or one in nat64) is judged by the IPv4 address in it.
+// lookupTimeout bounds one Unknown.
+const lookupTimeout = 2 * time.Second
+
+// Unknown reports whether name servers answer in time that the host of a URL does not exist. It connects to nothing.
+func (c *Client) Unknown(ctx context.Context, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || c.Refuses(address) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	_, err = c.dialer.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
+	answer, _ := errors.AsType[*net.DNSError](err)
+	return answer != nil && answer.IsNotFound
+}
+
+// newDialer returns a dialer that refuses every address that is not public, except in the allowed networks. It checks
+// the resolved address when it connects, so IP literals, names and changing DNS answers are all covered. An address
+// below a NAT64 prefix (the well-known one, or one in nat64) is judged by the IPv4 address in it.
 func newDialer(allow, nat64 []netip.Prefix) *net.Dialer {
 	var v4, v6 []netip.Prefix
 	for _, prefix := range allow {

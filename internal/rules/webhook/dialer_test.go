@@ -69,6 +69,27 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// TestUnknown: a host is unknown only if a name server answers so.
+func TestUnknown(t *testing.T) {
+	c, reached := guarded(resolver(t, func(name string, v6 bool) []netip.Addr {
+		if name == "shop.example." && !v6 {
+			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+		}
+		return nil
+	}))
+	for at, unknown := range map[string]bool{"https://shop.example/hook": false, "https://shpo.example:8443/hook": true,
+		"https://192.0.2.1": false, "https://localhost": false, "": false} {
+		if got := c.Unknown(t.Context(), at); got != unknown {
+			t.Errorf("%q is unknown: %t", at, got)
+		}
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.Unknown(late, "https://shpo.example") || reached.Load() > 0 {
+		t.Errorf("unknown without an answer, or after %d connections", reached.Load())
+	}
+}
+
 // guarded is a client whose connections are counted once the guard has let
 // them through.
 func guarded(r *net.Resolver, allow ...netip.Prefix) (*Client, *atomic.Int32) {
