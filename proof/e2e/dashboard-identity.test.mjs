@@ -217,7 +217,7 @@ test("password, app and recovery code, all without JavaScript", async () => {
   await fill(bob, { password: passphrase });
   await part(bob, "set-up").click();
   await arrives(bob, home());
-  await bob.goto(`${gateway.url}/dashboard/${tenant.tenant_id}/live`);
+  await part(bob, "open-live").click();
   await part(bob, "add-factor").click();
   await sees(bob, "weak");
   await part(bob, "set-up-totp").click();
@@ -230,8 +230,8 @@ test("password, app and recovery code, all without JavaScript", async () => {
   await sees(bob, "codes");
   codes = await bob.locator('[data-testid="codes"] code').allTextContents();
   assert.equal(codes.length, 10);
-  await bob.goto(`${gateway.url}/dashboard/${tenant.tenant_id}/live`);
-  await part(bob, "mode-live").waitFor();
+  await part(bob, "kept").click();
+  await arrives(bob, `/dashboard/${tenant.tenant_id}/live`);
 
   for (const [code, opens] of [[() => codes[0], true], [() => codes[0], false], [() => appCode(secret, 1), true]]) {
     const again = await person({ javaScriptEnabled: false });

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -20,6 +21,9 @@ const (
 	totpPicturePath   = accountPath + "/totp/picture"
 	removeTOTPPath    = accountPath + "/totp/remove"
 	codesPath         = accountPath + "/codes"
+
+	// onwardCookie holds the path of a live page that a user without a second factor asked for.
+	onwardCookie = "agegate-onward"
 )
 
 var passkeyForm = &desk.Form{
@@ -73,7 +77,7 @@ func (p *Pages) factors() desk.Feature {
 	f.Ask(at(removeTOTPPath), removeTOTPForm, func(r *desk.Request) (*desk.Question, error) {
 		return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
 			token, err := p.cfg.Accounts.RemoveTOTP(r.Ctx(), r.Who)
-			return renew(r, token, err, "totp_removed")
+			return renew(r, token, err, accountPath, "totp_removed")
 		}}, nil
 	})
 	f.Ask(at(codesPath), newCodesForm, p.newCodes)
@@ -81,12 +85,20 @@ func (p *Pages) factors() desk.Feature {
 }
 
 // renew finishes a change of the user's own factors, which gives the log-in another token.
-func renew(r *desk.Request, token string, err error, notice string) error {
+func renew(r *desk.Request, token string, err error, to, notice string) error {
 	if err != nil {
 		return err
 	}
 	r.Renewed(token)
-	return r.Done(accountPath, notice)
+	return r.Done(to, notice)
+}
+
+// onward returns where a user goes on who adds a factor: if it is the first, to the live page that waits for it.
+func (p *Pages) onward(r *desk.Request) string {
+	if r.Who.Strong() {
+		return accountPath
+	}
+	return p.Onward(cmp.Or(r.CookieValue(onwardCookie), accountPath))
 }
 
 type passkeyPage struct {
@@ -106,7 +118,7 @@ func (p *Pages) addPasskey(r *desk.Request) (*desk.Question, error) {
 		},
 		Do: func(f *desk.FormView) error {
 			token, err := p.cfg.Accounts.AddPasskey(r.Ctx(), r.Who, f.Value("name"), r.Request().PostForm.Get("passkey"))
-			return renew(r, token, err, "passkey_added")
+			return renew(r, token, err, p.onward(r), "passkey_added")
 		},
 	}, nil
 }
@@ -118,7 +130,7 @@ func (p *Pages) removePasskey(r *desk.Request) (*desk.Question, error) {
 			return err
 		}
 		token, err := p.cfg.Accounts.RemovePasskey(r.Ctx(), r.Who, id)
-		return renew(r, token, err, "passkey_removed")
+		return renew(r, token, err, accountPath, "passkey_removed")
 	}}, nil
 }
 
@@ -139,7 +151,7 @@ func (p *Pages) setPassword(r *desk.Request) (*desk.Question, error) {
 				return err
 			}
 			token, err := p.cfg.Accounts.SetPassword(r.Ctx(), r.Who, f.Value("password"), near)
-			return renew(r, token, err, "password_set")
+			return renew(r, token, err, accountPath, "password_set")
 		},
 	}, nil
 }
@@ -202,7 +214,7 @@ func (p *Pages) addTOTP(r *desk.Request) (*desk.Question, error) {
 				return err
 			}
 			r.Renewed(token)
-			return r.Show(http.StatusOK, "codes", &codesView{Codes: codes, Added: true})
+			return r.Show(http.StatusOK, "codes", &codesView{Codes: codes, Added: true, Next: p.onward(r)})
 		},
 	}, err
 }
@@ -210,7 +222,8 @@ func (p *Pages) addTOTP(r *desk.Request) (*desk.Question, error) {
 type codesView struct {
 	desk.Layout
 	Codes []string
-	Added bool // added together with an authenticator app
+	Added bool   // added together with an authenticator app
+	Next  string // where the user goes on
 }
 
 // All is what the button copies.
@@ -227,6 +240,6 @@ func (p *Pages) newCodes(r *desk.Request) (*desk.Question, error) {
 			return err
 		}
 		r.Renewed(token)
-		return r.Show(http.StatusOK, "codes", &codesView{Codes: codes})
+		return r.Show(http.StatusOK, "codes", &codesView{Codes: codes, Next: accountPath})
 	}}, nil
 }

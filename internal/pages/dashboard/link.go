@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 )
 
@@ -35,6 +35,7 @@ var setupForm = &desk.Form{
 	},
 	Problems: also(factorProblems, map[error]string{
 		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken", account.ErrWrongLogin: "wrong",
+		account.ErrMember: "member", account.ErrManaged: "managed",
 	}),
 }
 
@@ -53,7 +54,7 @@ func (p *Pages) links() desk.Feature {
 		Screens: []string{"setup", "invitation", "recover"},
 		Forms:   []*desk.Form{setupForm, recoverForm},
 		Keys: slices.Concat(roleKeys("invitation.as_"), roleKeys("notice.joined_"),
-			[]string{"invitation.member", "invitation.managed"}),
+			[]string{"notice.joined_weak"}),
 	}
 }
 
@@ -158,7 +159,7 @@ func (p *Pages) useLinkAs(
 	}
 	if link.Kind == account.LinkInvitation {
 		signed, err = p.cfg.Accounts.Accept(r.Ctx(), token, person, r.Browser())
-		return signed, "joined_" + string(link.Role), err
+		return signed, joined(link.Role, person.Passkey != ""), err
 	}
 	signed, err = p.cfg.Accounts.SetUp(r.Ctx(), token, person, r.Browser())
 	return signed, "set_up", err
@@ -192,20 +193,24 @@ func (p *Pages) joinAsVisitor(r *desk.Request, link account.Link, token string) 
 	if errors.Is(err, account.ErrSignedOut) {
 		return r.Done(loginPath+"?next="+r.Request().URL.Path, "")
 	}
-	if err != nil {
+	f, failed := r.Blank(setupForm)
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	joined, err := p.cfg.Accounts.AcceptAs(r.Ctx(), who, token)
-	if errors.Is(err, account.ErrMember) || errors.Is(err, account.ErrManaged) {
-		f, failed := r.Blank(setupForm)
-		if failed != nil {
-			return failed
-		}
-		f.Fault = new(page.Say("invitation.member"))
-		if errors.Is(err, account.ErrManaged) {
-			f.Fault = new(page.Say("invitation.managed"))
-		}
-		return p.renderLink(r, http.StatusConflict, link, f)
+	into, err := p.cfg.Accounts.AcceptAs(r.Ctx(), who, token)
+	if err == nil {
+		return r.Done(desk.Href(landing(link.Role), into.String(), "test"), joined(link.Role, who.Strong()))
 	}
-	return r.After(err, desk.Href(landing(link.Role), joined.String(), "test"), "joined_"+string(link.Role))
+	if err := f.Refuse(err); err != nil {
+		return err
+	}
+	return p.renderLink(r, http.StatusConflict, link, f)
+}
+
+// joined is the notice to a new member, which leads one to live mode whose log-in does not open it.
+func joined(role account.Role, strong bool) string {
+	if !strong && role.May(account.ReadSessions) {
+		return "joined_weak"
+	}
+	return "joined_" + string(role)
 }

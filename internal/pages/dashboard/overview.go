@@ -315,7 +315,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 	places := map[string]string{
 		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
 		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath,
-		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
+		"second_factor": overviewPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	for _, name := range todos {
 		if name == "spoof" && r.Tenant.DocumentOnly {
@@ -332,7 +332,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		if name == "https" && r.Who.User().Operator {
 			v.Href = p.cfg.APIURL + "/docs/" + FindingPlaces["https"]
 		} else if r.Opens(places[name]) {
-			v.Href = inMode(r, name == "live_key", places[name])
+			v.Href = inMode(r, name == "live_key" || name == "second_factor", places[name])
 		}
 		open = append(open, v)
 	}

@@ -52,6 +52,7 @@ func (p *Pages) askStepUp(r *desk.Request, cause error) error {
 	if errors.Is(cause, desk.ErrSecondFactor) {
 		factors, err := p.cfg.Accounts.Factors(r.Ctx(), r.Who)
 		if err != nil || !factors.Strong() {
+			r.PutCookie(onwardCookie, r.Request().URL.Path, account.SetupTTL)
 			return errors.Join(err, cause)
 		}
 	}

@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -49,8 +51,8 @@ func TestSupportIsLedToLive(t *testing.T) {
 		"support": member(t, g, shop.Tenant.ID, account.Support), "owner": member(t, g, shop.Tenant.ID, account.Owner)} {
 		_, body := by.Get(t, page+"/test?lang=en")
 		_, line, said := strings.Cut(body, `data-testid="tests-only">`)
-		line, _, _ = strings.Cut(line, "</p>")
-		if said != (who != "owner") || said && (!strings.Contains(line, `href="`+page+`/live"`) ||
+		line, _, _ = strings.Cut(line, "</div>")
+		if said != (who != "owner") || said && (!strings.Contains(line, `href="`+page+`/live" data-testid="open-live"`) ||
 			strings.Contains(body, "No sessions yet")) {
 			t.Errorf("%s reads in test mode: %s", who, line)
 		}
@@ -76,4 +78,44 @@ func TestReplyAboutABlockedCameraOfThePast(t *testing.T) {
 		"there. Allow the camera for this page"; !strings.Contains(body, says) {
 		t.Errorf("the reply: %s", between(t, body, `data-testid="tell"`, "</div>"))
 	}
+}
+
+// TestJoinedByAPasswordComesToLive: who joins by a password reads in one notice what is closed, and its button leads
+// over the second factor to the live page that was asked for. A later factor leads back to the account.
+func TestJoinedByAPasswordComesToLive(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		page, boss := "/dashboard/"+shop.Tenant.ID.String(), member(t, g, shop.Tenant.ID, account.Owner)
+		g.StepUp(t, boss)
+		for i, role := range []account.Role{account.Viewer, account.Developer, account.Support} {
+			_, body := boss.Fill(t, page+invitePath, url.Values{"role": {string(role)}})
+			link := between(t, between(t, body, `class="shown"`, "</section>"), account.LinkPath, "<")
+			weak := g.Nobody()
+			res, _ := weak.Post(t, account.LinkPath+link, person("weak"+string(role)))
+			want(t, "join", res, http.StatusSeeOther, "/dashboard")
+			_, body = weak.Get(t, page+"/test?lang=en")
+			notice := between(t, body, `data-testid="notice"`, "</div>")
+			if !strings.Contains(notice, `href="`+page+`/live" data-testid="open-live"`) ||
+				strings.Contains(body, `data-testid="tests-only"`) || !strings.Contains(notice, "a code besides the password") {
+				t.Errorf("%s: %s", role, notice)
+			}
+			asked := page + "/live" + []string{"", "/sessions", ""}[i]
+			res, body = weak.Get(t, asked)
+			want(t, "live", res, http.StatusForbidden, "")
+			if !strings.Contains(body, `href="/dashboard/account#factors"`) {
+				t.Errorf("%s: nothing leads to a second factor", role)
+			}
+			for _, leads := range []string{asked, "/dashboard/account"} {
+				_, body = weak.Post(t, "/dashboard/account/totp", url.Values{})
+				secret := between(t, between(t, body, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>")
+				_, body = weak.Post(t, "/dashboard/account/totp", url.Values{
+					"enrolment": {between(t, body, `name="enrolment" value="`, `"`)}, "code": {appCode(t, secret, g.Clock.Now())}})
+				if !strings.Contains(body, `href="`+leads+`" data-testid="kept"`) {
+					t.Errorf("%s: the codes do not lead to %s", role, leads)
+				}
+			}
+			res, _ = weak.Get(t, asked)
+			want(t, "live after the factor", res, http.StatusOK, "")
+		}
+	})
 }
