@@ -134,12 +134,9 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(), Base: p.cfg.URL,
 	}
 	for _, a := range slices.Backward(d.Attempts) {
-		tone := "bad"
-		if a.Class == webhook.ClassDelivered {
-			tone = "good"
-		}
 		v.Attempts = append(v.Attempts, attemptView{
-			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt),
+			a, map[bool]string{true: "good", false: "bad"}[a.Class == webhook.ClassDelivered],
+			max(1, a.Latency.Milliseconds()), escape(a.Excerpt),
 			fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\nwebhook-signature: v1,…",
 				webhook.ContentType, webhook.UserAgent, d.ID, a.At.Unix()),
 		})

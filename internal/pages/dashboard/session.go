@@ -269,11 +269,8 @@ func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
 // leadTo redirects to the page of a link and names its mode. It returns err if that is
 // not nil, and missing if link is nil.
 func leadTo(r *desk.Request, link *recordLink, err, missing error) error {
-	if err != nil {
-		return err
-	}
 	if link == nil {
-		return missing
+		return cmp.Or(err, missing)
 	}
 	return r.Done(link.Href, noticeOf(r, link))
 }

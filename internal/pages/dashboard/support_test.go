@@ -35,6 +35,9 @@ func TestChecksOfOneOrder(t *testing.T) {
 			t.Error("the only session of an order has others of it")
 		}
 		_, body := support.Get(t, page+made[0])
+		if held := between(t, body, ">The shop’s addresses, with", "</tr>"); !strings.Contains(held, ">Order 1042<") {
+			t.Errorf("the data held do not name the order: %s", held)
+		}
 		line := between(t, body, `data-testid="same-order"`, "</p>")
 		if !strings.Contains(line, "This order has 2 checks") || strings.Count(line, page) != 1 ||
 			!strings.Contains(line, page+made[2]) || strings.Index(line, made[2]) > strings.Index(line, "this one") {

@@ -33,9 +33,10 @@ func TestZeroIsNotListed(t *testing.T) {
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
+			{resend, "Deliveries that are still retried are left out", "retried are sent"},
 			{deliveries, "Nothing to deliver yet", `data-testid="filter"`},
 			{deliveries, "Nothing to deliver yet", `data-testid="resend-failed"`},
-			{resent, "No delivery of that time has failed", "being sent again"},
+			{resent, "No delivery of that time has failed", "You sent the failed"},
 			{usedKeys, ">1 session<", "Something went wrong"},
 			{keys, ">None<", `data-testid="key-sessions">0`}, // the list also has those of the days before
 			{zoned, " JST", " UTC"}, // the time of its last use
