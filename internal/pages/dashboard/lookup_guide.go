@@ -16,7 +16,7 @@ import (
 type topic struct {
 	words  []string // all of its text
 	strong []string // of its title, of what shoppers say, and of the screens in any language that it is about
-	text   string
+	text   string   // in one piece
 }
 
 var (
@@ -58,12 +58,13 @@ func (p *Pages) readTopics() (all []topic) {
 		strong := append(quoted.FindAllString(both, -1), lowered(s[0]), lowered(german[i][0]))
 		for key, screen := range p.replies {
 			about := func(one reply) bool { return strings.Contains(s[2]+german[i][2], "*"+one.Text+"*") }
-			if strings.HasPrefix(key, "screen ") && (slices.ContainsFunc(screen, about) || documentSections[key] == s[1]) {
+			if key == "said "+s[1] || documentSections[key] == s[1] ||
+				strings.HasPrefix(key, "screen ") && slices.ContainsFunc(screen, about) {
 				strong = append(strong, lowered(fmt.Sprint(screen)))
 			}
 		}
 		said := inWord.FindAllString(strings.Join(strong, " "), -1)
-		all = append(all, topic{append(inWord.FindAllString(both, -1), said...), said, both})
+		all = append(all, topic{append(inWord.FindAllString(both, -1), said...), said, both + strings.Join(strong, " ")})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +15,11 @@ import (
 )
 
 var (
-	idEnd  = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of an ID, as lists show it
-	digits = regexp.MustCompile(`^[0-9]+$`)
-	number = regexp.MustCompile(`[0-9]{3}`) // of an order, and no age
-	inWord = regexp.MustCompile(`[\pL\pM\pN-]+`)
+	idEnd    = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of an ID, as lists show it
+	digits   = regexp.MustCompile(`^[0-9]+$`)
+	number   = regexp.MustCompile(`[0-9]{3}`)    // of an order, and no age
+	noNumber = regexp.MustCompile(`^[^0-9]*$|@`) // a name or an address of mail, and no order
+	inWord   = regexp.MustCompile(`[\pL\pM\pN-]+`)
 	// wordAndNumber is an order as somebody may spell it, such as Order-1042 or 1042-DE.
 	wordAndNumber = regexp.MustCompile(`^(?:[A-Za-z]+[-_.])?([0-9]{2,})(?:[-_.][A-Za-z]+)?$`)
 )
@@ -96,11 +98,8 @@ func (p *Pages) eventsEnding(r *desk.Request, text string) (hits []hitView, err 
 	}
 	ids, err := p.cfg.Insight.FindEvents(r.Ctx(), r.Access.TenantID(), text, maxHits)
 	for _, id := range ids {
-		record, err := p.eventLink(r, id)
-		if err != nil {
-			return nil, err
-		}
-		if record != nil {
+		record, failed := p.eventLink(r, id)
+		if err = cmp.Or(err, failed); record != nil {
 			hits = append(hits, hitView{Kind: "lookup.event", Name: id, Mode: modeName(record.Livemode), recordLink: *record})
 		}
 	}

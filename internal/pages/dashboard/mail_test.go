@@ -1,6 +1,9 @@
 package dashboard_test
 
 import (
+	"net/url"
+	"os"
+	"strings"
 	"testing"
 
 	"agegate/internal/backoffice/account"
@@ -46,5 +49,61 @@ func TestLookUpShopperMail(t *testing.T) {
 	}
 	for _, text := range []string{"1042", "order 1042", "live order 1042"} {
 		searched(t, support, base+"/live/paste?lang=en", text, base+at)
+	}
+}
+
+// TestLookUpMailWithALink: a mail with a session's ID, its link or an event's ID leads to that record first and then to
+// what the guide says of its words; an ID alone opens the record. A link that is nobody's is said to be none.
+func TestLookUpMailWithALink(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, foreign := g.Shop(t, gatewaytest.NewReceiver(t).URL, nil), g.Shop(t, "", nil)
+		made, theirs := g.Create(t, shop.Test.APIKey, 18), g.Create(t, foreign.Test.APIKey, 18)
+		g.Force(t, gatewaytest.Browser(), made, "fallback")
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		session := base + "/sessions/" + made.SessionID
+		body := ""
+		gatewaytest.WaitFor(t, "the attempt", func() bool {
+			_, body = support.Get(t, session)
+			return strings.Contains(body, "events/evt_")
+		})
+		event := "evt_" + between(t, body, "events/evt_", `"`)
+		const mail = "Hello, your machine is a joke, I am 34 and it refused me: "
+		const guide = "#a-shopper-was-refused-wrongly"
+		for ref, leads := range map[string]string{
+			made.SessionID: session, made.VerificationURL: session, event: base + "/webhooks/events/" + event,
+			base + "/sessions/" + made.SessionID: session,
+		} {
+			searched(t, support, base+"/paste", ref, leads)
+			searched(t, support, base+"/paste", "session "+ref, leads)
+			searched(t, support, base+"/paste?lang=en", mail+ref, "", `<ul class="hits"><li><a href="`+leads, guide)
+			searched(t, support, base+"/paste?part=found&lang=en", mail+ref, "", `<ul class="hits"><li><a href="`+leads, guide)
+		}
+		searched(t, support, base+"/paste?lang=en", mail+made.VerificationURL, "", ">Fallback<")
+		searched(t, support, base+"/paste?lang=en", mail+theirs.VerificationURL, "", guide, "No session of yours has this link")
+		searched(t, support, base+"/paste?lang=en", mail+theirs.SessionID, "", guide, "No session of yours has this ID")
+	})
+}
+
+// TestLookUpMailsOfShoppers: each line of testdata/mails.txt is the language of the page, a part of the address of the
+// guide's section that comes first, and a shopper's mail, some in other languages.
+func TestLookUpMailsOfShoppers(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	raw, err := os.ReadFile("testdata/mails.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		language, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		section, text, _ := strings.Cut(rest, " ")
+		_, body := support.Post(t, "/dashboard/"+shop.Tenant.ID.String()+"/live/paste?part=found&lang="+language,
+			url.Values{"text": {text}})
+		first, _, _ := strings.Cut(body, "</li>")
+		_, part, _ := strings.Cut(first, "#")
+		if !strings.Contains(part, url.PathEscape(section)) {
+			t.Errorf("%q leads to %s", text, first)
+		}
 	}
 }

@@ -48,11 +48,7 @@ func (p *Pages) sessionWithin(r *desk.Request, t tenant.Tenant, text string) ([]
 	if within.Access = access; wrong != nil || err != nil || !within.Opens(sessionPath) {
 		return nil, nil //nolint:nilerr // no session's ID, or no way in
 	}
-	record, err := p.sessionLink(&within, id)
-	if record == nil {
-		return nil, err
-	}
-	return []hitView{{Kind: "lookup.session", Name: text, Mode: modeName(record.Livemode), recordLink: *record}}, nil
+	return p.sessionHits(&within, id.String(), p.sessionsNamed)
 }
 
 // operatorHits returns the operator's pages, the tenants and the users that a text

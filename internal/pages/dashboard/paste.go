@@ -1,9 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,8 +13,6 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-
-	"github.com/google/uuid"
 )
 
 const pastePath = overviewPath + "/paste"
@@ -39,7 +37,7 @@ func (p *Pages) paste() desk.Feature {
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm,
 		func(r *desk.Request) (*desk.Question, error) {
 			v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
-			return v.question(r, func(text string) error { return p.findPasted(r, v, recognize(text)) }), nil
+			return v.question(r, func(text string) error { return p.findPasted(r, v, text) }), nil
 		})
 	return f
 }
@@ -61,7 +59,7 @@ type pasteView struct {
 	Form     *desk.FormView
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing
-	NoOrder  bool            // one of them has a number that is no session's order
+	NoOrder  bool            // one of them has a number that is no session's order, or a mail's ID or link is none
 	Lost     bool            // a search found nothing
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
@@ -96,29 +94,41 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 	}}
 }
 
-// findPasted fills in the hits.
-func (p *Pages) findPasted(r *desk.Request, v *pasteView, given pasted) (err error) {
+// findPasted fills in the hits. A mail with an ID or a link leads to what the guide says of its words, too.
+func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err error) {
+	given := recognize(text)
 	v.Nothing = page.Say("paste.no_" + string(given.kind))
 	switch given.kind {
-	case pastedSecret:
-		v.TestOnly = false
 	case pastedWord:
-		if strings.Contains(given.text, "@") || !strings.ContainsAny(given.text, "0123456789") {
+		if noNumber.MatchString(given.text) {
 			v.Nothing = page.Say("paste.no_name")
 		}
-		err = p.findWord(r, v, given.text)
-	case pastedEvent, pastedLink, pastedSession:
-		record, kind, err := p.openPasted(r, given)
-		if record != nil {
-			v.Hits = []hitView{{Kind: kind, Name: path.Base(record.Href), Mode: modeName(record.Livemode), recordLink: *record}}
-		} else if err == nil && given.kind == pastedSession {
-			if v.Hits, err = p.sessionHits(r, given.text, p.sessionsNamed); err == nil && v.Hits == nil {
-				err = p.findDeleted(r, v, given.text)
-			}
+		return p.findWord(r, v, given.text)
+	case pastedEvent:
+		record, unknown := p.eventLink(r, given.text)
+		if err = unknown; record != nil {
+			v.Hits = []hitView{{Kind: "lookup.event", Name: given.text, Mode: modeName(record.Livemode), recordLink: *record}}
 		}
-		return err
+	case pastedLink:
+		sess, unknown := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
+		if err = unknown; err == nil {
+			v.Hits, err = p.sessionHits(r, sess.ID.String(), p.sessionsNamed)
+		} else if fault.CodeOf(err) == fault.NotFound {
+			err = nil
+		}
+	case pastedSession:
+		if v.Hits, err = p.sessionHits(r, given.text, p.sessionsNamed); err == nil && v.Hits == nil {
+			err = p.findDeleted(r, v, given.text)
+		}
+	default:
+		v.TestOnly = v.TestOnly && given.kind != pastedSecret
+		return nil
 	}
-	return err
+	guide, told, failed := p.guideAbout(r, text, false)
+	if told > 1 && guide != nil && !strings.Contains(text, "{") { // not the body of a webhook
+		v.NoOrder, v.Hits = v.Hits == nil, append(v.Hits, guide...)
+	}
+	return cmp.Or(err, failed)
 }
 
 // findDeleted fills in when the session with an ID was deleted, and for those who read the audit log by whom.
@@ -135,30 +145,6 @@ func (p *Pages) findDeleted(r *desk.Request, v *pasteView, id string) error {
 		v.Nothing = page.Say("paste.deleted", "at", stamp(r, acts[0].At))
 	}
 	return err
-}
-
-// openPasted returns a link to the record of an ID or a link, and its kind. It returns
-// nil if the tenant has none in the modes that the log-in opens.
-func (p *Pages) openPasted(r *desk.Request, given pasted) (record *recordLink, kind string, err error) {
-	if given.kind == pastedEvent {
-		record, err = p.eventLink(r, given.text)
-		return record, "lookup.event", err
-	}
-	var id uuid.UUID
-	if given.kind == pastedLink {
-		sess, unknown := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
-		id, err = sess.ID, unknown
-	} else {
-		id, err = uuid.Parse(given.text)
-	}
-	if fault.CodeOf(err) == fault.NotFound { // no such link
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	record, err = p.sessionLink(r, id) // sessionLink checks that the session is the tenant's
-	return record, "lookup.session", err
 }
 
 // noticeOf returns a notice about a record's mode if that is not the page's.
