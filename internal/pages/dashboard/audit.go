@@ -37,6 +37,9 @@ const (
 	checkTime = 15 * time.Second
 )
 
+// auditPeriods are the numbers of days, before now, of which the entries can be shown alone.
+var auditPeriods = []int{1, 7, 30, 90}
+
 func (p *Pages) audit() desk.Feature {
 	return desk.Feature{
 		Routes: []desk.Route{
@@ -61,9 +64,10 @@ type auditView struct {
 	desk.Layout
 	audit.Filter
 	Actions map[string][]audit.Action // by what their area is called
+	Days    string                    // how many, of all Periods
+	Periods []int
 	Who     *page.Text
 	All     string // the log without filters
-	Filters bool
 	Entries []entryView
 	Chain   *chainView // nil for acts on all tenants, which are in several logs
 	One     bool       // it is a tenant's log
@@ -108,7 +112,7 @@ type chainView struct {
 }
 
 // auditFilter returns the filter of a request, or echo.ErrNotFound.
-func auditFilter(r *desk.Request) (audit.Filter, error) {
+func (p *Pages) auditFilter(r *desk.Request) (audit.Filter, error) {
 	scope, _ := logOf(r)
 	f := audit.Filter{
 		Scope: scope, Limit: auditPage,
@@ -116,6 +120,14 @@ func auditFilter(r *desk.Request) (audit.Filter, error) {
 	}
 	if f.Action != "" && !slices.Contains(audit.Actions(), f.Action) {
 		return f, echo.ErrNotFound
+	}
+	if given := r.QueryParam("days"); given != "" {
+		days, err := strconv.Atoi(given)
+		if err != nil || !slices.Contains(auditPeriods, days) {
+			return f, echo.ErrNotFound
+		}
+		f.To = p.cfg.Now()
+		f.From = f.To.AddDate(0, 0, -days)
 	}
 	if given := r.QueryParam("before"); given != "" {
 		var err error
@@ -130,7 +142,7 @@ func auditFilter(r *desk.Request) (audit.Filter, error) {
 // auditHref returns the address of the page with a filter.
 func auditHref(r *desk.Request, f audit.Filter) string {
 	query := url.Values{"mode": {r.Mode()}}
-	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
+	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action), "days": daysOf(f)} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -146,6 +158,14 @@ func auditHref(r *desk.Request, f audit.Filter) string {
 	return r.Href(pattern) + "?" + query.Encode()
 }
 
+// daysOf returns of how many days a filter selects the entries, or "" for all.
+func daysOf(f audit.Filter) string {
+	if f.To.IsZero() {
+		return ""
+	}
+	return strconv.Itoa(int(f.To.Sub(f.From) / (24 * time.Hour)))
+}
+
 // logOf returns the log that the page shows, the tenant's, the instance's or the acts on
 // all tenants, and the page's pattern.
 func logOf(r *desk.Request) (audit.Scope, string) {
@@ -159,7 +179,7 @@ func logOf(r *desk.Request) (audit.Scope, string) {
 }
 
 func (p *Pages) showAudit(r *desk.Request) error {
-	f, err := auditFilter(r)
+	f, err := p.auditFilter(r)
 	if err != nil {
 		return err
 	}
@@ -168,7 +188,8 @@ func (p *Pages) showAudit(r *desk.Request) error {
 		return err
 	}
 	v := &auditView{Filter: f, Actions: map[string][]audit.Action{}, Tenants: f.Scope == audit.OnTenants,
-		All: auditHref(r, audit.Filter{}), Filters: f.ActorID != "" || f.Action != "",
+		All:  auditHref(r, audit.Filter{}),
+		Days: daysOf(f), Periods: auditPeriods,
 		Export: operatorAuditExportPath}
 	if v.One = r.Route.HasTenant(); v.One {
 		v.Export = r.Editing(auditExportPath)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -167,6 +168,37 @@ func TestAuditLogListsAChangeOnce(t *testing.T) {
 				!strings.Contains(body, "<del>5</del>") || !strings.Contains(body, "kept") {
 				t.Errorf("%s lists %d values of one change and one kept value", path, n)
 			}
+		}
+	})
+}
+
+// TestAuditLogOfAPeriod: the log shows the entries of the last days alone, also those of one action and on its further
+// pages.
+func TestAuditLogOfAPeriod(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		for i := range 60 {
+			err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+				return tx.AppendAudit(audit.Act{Scope: audit.OfTenant(o.shop.Tenant.ID), Actor: audit.System("test"),
+					Action: audit.SessionPrune, At: g.Clock.Now().Add(-time.Duration(60-i)*12*time.Hour - time.Hour)})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for query, n := range map[string]int{"": 50, "?days=1": 2, "?days=7&action=session.prune": 13, "?days=90": 50} {
+			_, body := o.developer.Get(t, o.at("/audit"+query))
+			if got := strings.Count(body, "<small>#"); got != n {
+				t.Errorf("%q shows %d entries, want %d", query, got, n)
+			}
+			if query == "?days=90" && (!strings.Contains(body, "days=90&amp;mode=test") ||
+				!strings.Contains(body, `<option value="90" selected>Last 90 days`)) {
+				t.Errorf("the period of the page is forgotten: %s", body)
+			}
+		}
+		for _, wrong := range []string{"2", "-7", "x"} {
+			res, _ := o.developer.Get(t, o.at("/audit?days="+wrong))
+			want(t, wrong, res, 404, "")
 		}
 	})
 }

@@ -1,8 +1,6 @@
-// Package billing accounts for checks. A live session costs one unit, taken
-// from the month's free allowance first and from prepaid credit next. The unit
-// is held when the session is created, settled when it completes, and released
-// when it expires unfinished. Test sessions cost nothing and count against a
-// daily cap.
+// Package billing accounts for checks. A live session costs one unit, taken from the month's free allowance first and
+// from prepaid credit next. The unit is held when the session is created, settled when it completes, and released
+// when it expires unfinished. Test sessions cost nothing and count against a daily cap.
 package billing
 
 import (
@@ -20,9 +18,8 @@ import (
 // Unlimited as the value of a limit means that there is no limit.
 const Unlimited = -1
 
-// MaxTopUp is the maximum number of units of one top-up. It prevents a typing
-// mistake from coming near the limit of a 64-bit integer, beyond which SQLite
-// switches to floating point.
+// MaxTopUp is the maximum number of units of one top-up. It prevents a typing mistake from coming near the limit of a
+// 64-bit integer, beyond which SQLite switches to floating point.
 const MaxTopUp = 1_000_000_000
 
 // Counter names a per-tenant count of units in a period.
@@ -43,8 +40,7 @@ const (
 	SourceCredit Source = "credit"
 )
 
-// Balance identifies the balance from which units are taken: a month's free
-// allowance, or the prepaid credit.
+// Balance identifies the balance from which units are taken: a month's free allowance, or the prepaid credit.
 type Balance struct {
 	Source Source
 	Period string // the month, 2006-01; empty for credit
@@ -83,9 +79,8 @@ type Entry struct {
 	CreatedAt time.Time  `json:"time"`
 }
 
-// Tx is the part of a transaction that billing uses. Locks are always taken in
-// the same order, so that transactions do not deadlock: sessions, then the
-// tenant's counters by period, then its credit. A hold is settled and extended
+// Tx is the part of a transaction that billing uses. Locks are always taken in the same order, so that transactions
+// do not deadlock: sessions, then the tenant's counters by period, then its credit. A hold is settled and extended
 // under the lock of its session, and released under the lock of its balance.
 type Tx interface {
 	// TakeCounter adds n (1 or more) to the quota's counter unless that would
@@ -93,25 +88,19 @@ type Tx interface {
 	TakeCounter(q Quota, n int64) (bool, error)
 	// ReturnCounter subtracts n, but not below zero.
 	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
-	// AddCredit changes the balance by delta unless it would fall below zero,
-	// and reports whether it did.
+	// AddCredit changes the balance by delta unless it would fall below zero, and reports whether it did.
 	AddCredit(tenantID uuid.UUID, delta int64) (bool, error)
 	InsertHolds(holds ...Hold) error
-	// SettleHold marks the session's open hold as spent and returns it, or false
-	// if none is open.
+	// SettleHold marks the session's open hold as spent and returns it, or false if none is open.
 	SettleHold(sessionID uuid.UUID) (Hold, bool, error)
-	// ExtendHold moves the expiry of the session's open hold and reports
-	// whether there was one.
+	// ExtendHold moves the expiry of the session's open hold and reports whether there was one.
 	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
-	// ReleaseExpiredHolds releases up to limit of the tenant's open holds that expired
-	// at or before now, and returns them, the earliest expiry first. The caller returns
-	// the units to their balances. If of is not nil, only holds on that balance are
-	// released. The balances are locked first: a caller that finds no expired hold
-	// therefore sees the units of all earlier releases. Holds that another transaction
-	// is settling or extending are skipped.
+	// ReleaseExpiredHolds releases up to limit of the tenant's open holds that expired at or before now, and returns
+	// them, the earliest expiry first. The caller returns the units to their balances. If of is not nil, only holds on
+	// that balance are released. The balances are locked first: a caller that finds no expired hold therefore sees the
+	// units of all earlier releases. Holds that another transaction is settling or extending are skipped.
 	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
-	// ReleaseHoldsOf does the same for the given sessions of the tenant. The caller holds their
-	// locks.
+	// ReleaseHoldsOf does the same for the given sessions of the tenant. The caller holds their locks.
 	ReleaseHoldsOf(tenantID uuid.UUID, sessions []uuid.UUID, now time.Time) ([]Hold, error)
 	AppendEntries(entries ...Entry) error
 }
@@ -126,8 +115,7 @@ type CreditTx interface {
 	HasEntry(id uuid.UUID) (bool, error)
 }
 
-// Store is the part of a store that billing uses outside sessions'
-// transactions.
+// Store is the part of a store that billing uses outside sessions' transactions.
 type Store interface {
 	// UpdateBilling runs fn in one transaction.
 	UpdateBilling(ctx context.Context, fn func(Tx) error) error
@@ -135,13 +123,11 @@ type Store interface {
 	UpdateCredit(ctx context.Context, fn func(CreditTx) error) error
 	// Credit returns the prepaid balance, zero for a tenant that never had any.
 	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
-	// Entries returns at most limit entries of a tenant's ledger, newest first,
-	// starting after the one with the given ID; uuid.Nil starts at the newest. It
-	// returns fault.NotFound for the ID of no entry of the tenant.
+	// Entries returns at most limit entries of a tenant's ledger, newest first, starting after the one with the given
+	// ID; uuid.Nil starts at the newest. It returns fault.NotFound for the ID of no entry of the tenant.
 	Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]Entry, error)
-	// EntriesBetween returns at most limit entries of a tenant created at or
-	// after from and before to, oldest first, after the given entry; the zero
-	// Entry starts at the oldest.
+	// EntriesBetween returns at most limit entries of a tenant created at or after from and before to, oldest first,
+	// after the given entry; the zero Entry starts at the oldest.
 	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
 	// ReplaceEntries replaces those of the given entries that are there and have a session, and the
 	// entries that have the IDs of what by returns for them, by what by returns for all of these, with
@@ -153,9 +139,8 @@ type Store interface {
 // MaxPage is how many entries a caller reads in one query.
 const MaxPage = 500
 
-// Settle spends the unit of a live session that completed, inside the
-// transaction that completes it. It reports false when the hold is gone: the
-// session expired and another one has the unit, so the caller rolls back.
+// Settle spends the unit of a live session that completed, inside the transaction that completes it. It reports false
+// when the hold is gone: the session expired and another one has the unit, so the caller rolls back.
 func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 	hold, ok, err := tx.SettleHold(sessionID)
 	if err != nil || !ok {
@@ -170,12 +155,11 @@ var (
 	ErrUnnoted = fault.New(fault.Invalid, "taking units back needs a note")
 )
 
-// TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
-// tenant's audit log, and returns the new balance. The note goes into the entry;
-// it may be empty. A negative n corrects an earlier top-up: it takes units back that are
-// neither held nor spent, or returns ErrSpent, and ErrUnnoted without a note. TopUp
-// returns fault.Invalid for any other n, and with the field note for one that breaks
-// audit.CheckNote. With any error but fault.Unavailable, nothing was booked.
+// TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the tenant's audit log, and returns the new
+// balance. The note goes into the entry; it may be empty. A negative n corrects an earlier top-up: it takes units
+// back that are neither held nor spent, or returns ErrSpent, and ErrUnnoted without a note. TopUp returns
+// fault.Invalid for any other n, and with the field note for one that breaks audit.CheckNote. With any error but
+// fault.Unavailable, nothing was booked.
 func TopUp(
 	ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time,
 ) (int64, error) {
