@@ -40,8 +40,9 @@ var house = []room{
 	// scheme an address may have: lines of cmd's, whose flags of the brand are read as all others are.
 	// 8 of edge and 26 of pages tell a full disk once a minute, show operators whose estimate decides and the room left,
 	// and let them choose no limit without a magic number: lines of comments that were wrapped early.
+	// 8 of cmd name the subcommand that was mistyped.
 	// 3 of rules, one of them cmd's, tell who deletes a session how long its webhook is tried, and what ends it.
-	{"cmd", 4120, nil},
+	{"cmd", 4128, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links; 90 tell

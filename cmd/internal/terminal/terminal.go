@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -87,7 +88,14 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 // Group returns a command that only has subcommands. Without one it prints its
 // help; an unknown one is an error.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			err := cobra.NoArgs(cmd, args)
+			if err == nil || len(cmd.SuggestionsFor(args[0])) == 0 {
+				return err
+			}
+			return fmt.Errorf("%w: did you mean %s?", err, strings.Join(cmd.SuggestionsFor(args[0]), " or "))
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		}}
