@@ -169,6 +169,19 @@ async function hidesNoFocus() {
   await ada.setViewportSize({ width: 1440, height: 900 });
 }
 
+test("a checkbox is a small box beside its label", async () => {
+  for (const width of [1280, 360]) {
+    await ada.setViewportSize({ width, height: 900 });
+    await ada.goto(`${base}/settings`);
+    await unfold();
+    const odd = await ada.locator(".check").evaluateAll((all) => all.flatMap((label) => {
+      const [box, text] = [...label.children].map((at) => at.getBoundingClientRect());
+      return box.width <= 24 && box.height <= 24 && text.left - box.right < 24 && text.top < box.bottom ? [] : label.outerHTML;
+    }));
+    assert.deepEqual(odd, [], `at ${width} pixels`);
+  }
+});
+
 test("a margin's effect is shown before it is saved", async () => {
   await ada.goto(`${base}/settings/margins`);
   assert.deepEqual(await open(), ["margins"]);
