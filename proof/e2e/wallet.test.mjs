@@ -186,6 +186,21 @@ test("the browser's own wallet is asked, and a closed dialog can be tried again"
   page.kept();
 });
 
+test("where no wallet answers the browser, the page shows a code and its other ways still lead on", async () => {
+  const { page } = await asked();
+  await page.addInitScript(() => {
+    window.DigitalCredential = class {};
+    navigator.credentials.get = () => new Promise(() => {});
+  });
+  await page.reload();
+  await part(page, "ask-wallet").click();
+  await part(page, "said").filter({ hasText: "Continue in your wallet. Did nothing open?" }).waitFor();
+  assert.ok(await shown(page, "av"), "the first code is not in view");
+  await part(page, "sample-wallet").click();
+  await sees(page, "screen-sample");
+  page.kept();
+});
+
 test("without JavaScript the sample wallet and the way out work", async () => {
   const { session, page } = await asked({ javaScriptEnabled: false });
   await shares(page);

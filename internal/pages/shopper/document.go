@@ -90,9 +90,9 @@ func (p *Pages) choices(c echo.Context, v visit) ([]session.Way, error) {
 // document answers POST /v/{token}/document: the shopper chooses a way or declines the offer.
 func (p *Pages) document(c echo.Context, v visit) error {
 	var err error
-	next, ctx := v.path, c.Request().Context()
+	next := v.path
 	if choice := session.Way(c.FormValue("choice")); choice == "decline" {
-		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess,
+		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess,
 			session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
 	} else {
 		ways, waysErr := p.ways(c, v)
@@ -102,21 +102,28 @@ func (p *Pages) document(c echo.Context, v visit) error {
 		if !slices.Contains(ways, choice) {
 			return echo.ErrBadRequest
 		}
-		next += "/" + string(choice)
-		if choice == session.WayPhoto {
-			err = p.cfg.Photos.Begin(ctx, v.sess)
-		} else {
-			err = p.cfg.Wallets.Begin(ctx, v.sess)
-		}
-		if errors.Is(err, session.ErrAnswered) {
-			return p.onward(c, v, v.path+"/wallet")
-		}
-		if err == nil { // choosing again has withdrawn the consent to film
-			p.documents.stop(v.sess.ID, closeReload, "the shopper has chosen again")
-		}
+		next, err = p.begin(c, v, choice)
 	}
 	if err != nil && !isLate(err) {
 		return err
 	}
 	return p.onward(c, v, next)
+}
+
+// begin begins a way of the document check and returns its page.
+func (p *Pages) begin(c echo.Context, v visit, way session.Way) (next string, err error) {
+	if way == session.WayPhoto {
+		err = p.cfg.Photos.Begin(c.Request().Context(), v.sess)
+	} else {
+		err = p.cfg.Wallets.Begin(c.Request().Context(), v.sess)
+	}
+	switch {
+	case errors.Is(err, session.ErrAnswered):
+		return v.path + "/wallet", nil
+	case err == nil: // choosing again has withdrawn the consent to film
+		p.documents.stop(v.sess.ID, closeReload, "the shopper has chosen again")
+	case !isLate(err):
+		return v.path, err
+	}
+	return v.path + "/" + string(way), nil
 }

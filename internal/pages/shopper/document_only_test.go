@@ -42,7 +42,7 @@ func TestDocumentOnlyTakesNoEstimate(t *testing.T) {
 				t.Fatalf("%s, document open: %t, %d attempts", s.Status, s.DocumentOpen(), s.Attempts)
 			}
 
-			shopper.post(link+"/start", url.Values{"choice": {"document"}}).leadsTo(t, path)
+			shopper.post(link+"/start", url.Values{"choice": {"document"}}).leadsTo(t, path+"/wallet")
 			shopper.get(link).shows(t, http.StatusOK, "way-wallet")
 			f.ask(shopper, link)
 			f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 30})
@@ -63,11 +63,35 @@ func TestDocumentOnlySaysWhatBecomesOfPictures(t *testing.T) {
 			f.allow(way)
 		}
 		body := f.browser().get(f.session(false)).body
-		for _, text := range []string{"about a minute; your face is compared with the photo in it", "deleted at once"} {
+		for _, text := range []string{"your face is compared with the photo in it", "rows of &lt;&lt;&lt;",
+			"Not a driving licence", "deleted at once"} {
 			if strings.Contains(body, text) != photographs {
 				t.Errorf("ways %q: %q is said: %t", way, text, !photographs)
 			}
 		}
+		if strings.Contains(body, "Use a wallet on your phone") == (way == "photo") {
+			t.Errorf("ways %q: the page names a wallet wrongly", way)
+		}
+	}
+}
+
+// The introduction names the ways that the session has, as a gateway that trusts no issuer has in live mode. A way that
+// is the only one needs no page to choose it, whether it is chosen here, instead of the camera or on the merchant's page.
+func TestTheOnlyWayNeedsNoChoice(t *testing.T) {
+	t.Parallel()
+	for _, only := range []bool{true, false} {
+		f := filmed(t, photo.Passed)
+		f.set(tenant.Changes{DocumentOnly: &only})
+		link, shopper := f.session(true), f.browser()
+		a := shopper.get(link)
+		a.shows(t, http.StatusOK, "screen-intro")
+		if strings.Contains(strings.ToLower(a.body), "wallet") {
+			t.Errorf("only documents: %t: a wallet is offered", only)
+		}
+		path := strings.TrimPrefix(link, f.server.URL)
+		shopper.post(link+"/start", url.Values{"choice": {"document"}}).leadsTo(t, path+"/photo")
+		shopper.get(link+"/photo").shows(t, http.StatusOK, "screen-photo")
+		shopper.get(link).shows(t, http.StatusOK, "way-photo")
 	}
 }
 

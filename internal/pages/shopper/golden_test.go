@@ -52,6 +52,7 @@ func goldenScreens() map[string]goldenScreen {
 				{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
 			}}
 	}
+	both := []session.Way{session.WayWallet, session.WayPhoto}
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
 			return &handoverView{
@@ -68,10 +69,10 @@ func goldenScreens() map[string]goldenScreen {
 			return &introView{layout: test, exit: older, Consents: true}
 		}},
 		"intro-choice": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, Prefer: "both"}
+			return &introView{layout: live, exit: shop, Ways: both}
 		}},
 		"intro-document-only": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, DocumentOnly: true, Prefer: "both"}
+			return &introView{layout: live, exit: shop, DocumentOnly: true, Ways: both}
 		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: exit{Merchant: "Shop", TargetAge: 18}, CameraOff: true}
@@ -106,7 +107,7 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"document": {screen: "document", view: func() view {
 			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop,
-				Ways: []session.Way{session.WayWallet, session.WayPhoto}}
+				Ways: both}
 		}},
 		"document-preferred": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, Preferred: true, Ways: []session.Way{session.WayPhoto}}
@@ -173,7 +174,7 @@ func goldenScreens() map[string]goldenScreen {
 		"handover-phone":   handover(handoverPhone),
 		"handover-expired": handover(handoverExpired),
 		"phone": {screen: "phone", view: func() view {
-			return &introView{layout: layout{Path: "/h/PHONE"}, exit: shop, Code: "4711", Prefer: "photo"}
+			return &introView{layout: layout{Path: "/h/PHONE"}, exit: shop, Code: "4711", Ways: both[1:]}
 		}},
 	}
 	screens["notice-passed"] = goldenScreen{screen: "notice", view: func() view {

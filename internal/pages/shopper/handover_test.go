@@ -121,7 +121,7 @@ func TestAPhoneEndsNoDocumentCheck(t *testing.T) {
 	address := found(t, phoneAddress, desktop.get(link+"/handover").body)
 	phone := f.browser()
 	greeted := phone.get(address).body
-	contains(t, greeted, "Photographing a document takes about a minute", "The pictures are deleted at once")
+	contains(t, greeted, "Photograph a passport or an identity card", "The pictures are deleted at once")
 	if strings.Contains(greeted, "Your camera looks at your face") {
 		t.Error("the phone announces the camera check of an age")
 	}

@@ -17,16 +17,14 @@ type introView struct {
 	CameraOff bool // only forced outcomes work
 	// DocumentOnly says that a document is shown and no estimate made.
 	DocumentOnly bool
-	// Prefer is the text about the choice of a document instead of the camera:
-	// intro.prefer.<Prefer>. Empty if there is no choice.
-	Prefer string
-	Code   string // which the other screen shows too, on the phone of a hand-over
+	Ways         []session.Way // of the document check, instead of the camera or alone; empty if there is none
+	Code         string        // which the other screen shows too, on the phone of a hand-over
 }
 
 // introOf returns what the introduction says if the session may take ways of the document check.
 func introOf(v visit, l layout, ways []session.Way) *introView {
 	return &introView{layout: l, exit: exitOf(v), Consents: consents(v.tenant), DocumentOnly: v.tenant.DocumentOnly,
-		Prefer: preferOf(ways)}
+		Ways: ways}
 }
 
 // showIntro writes the introduction. It offers a document instead of the camera if the
@@ -44,16 +42,6 @@ func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
 // consents reports whether shoppers are asked for a consent to share the estimate.
 func consents(of tenant.Tenant) bool { return of.AgeVisibility && !of.DocumentOnly }
 
-func preferOf(ways []session.Way) string {
-	switch {
-	case len(ways) > 1:
-		return "both"
-	case len(ways) == 1:
-		return string(ways[0])
-	}
-	return ""
-}
-
 // asked answers GET /v/{token}?asked, to which the merchant's own page leads after it has asked what the introduction
 // asks. Nothing but the next step is left to show, unless the shopper has to choose or to consent. That it is the
 // merchant's page is seen by the address that the browser says it comes from; without it, the introduction is shown.
@@ -65,10 +53,11 @@ func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
 		return false, nil
 	}
 	if v.tenant.DocumentOnly {
-		if err := p.preferDocument(c, &v); err != nil || p.screenOf(v) == screenIntro {
+		next, err := p.preferDocument(c, &v)
+		if err != nil || p.screenOf(v) == screenIntro {
 			return false, err
 		}
-		return true, p.onward(c, v, v.path+"?"+c.QueryString()) // with the language
+		return true, p.onward(c, v, next+"?"+c.QueryString()) // with the language
 	}
 	ways, err := p.choices(c, v)
 	if err != nil || len(ways) > 0 || p.cfg.NewCapture == nil {
@@ -82,7 +71,8 @@ func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
 
 // start answers POST /v/{token}/start. The shopper continues from the introduction with the camera, or with a document
 // if that is offered. The session is bound to this browser.
-func (p *Pages) start(c echo.Context, v visit) error {
+func (p *Pages) start(c echo.Context, v visit) (err error) {
+	next := v.path
 	switch choice := c.FormValue("choice"); choice {
 	case "", "camera":
 		if p.screenOf(v) == screenIntro && !v.tenant.DocumentOnly {
@@ -91,33 +81,36 @@ func (p *Pages) start(c echo.Context, v visit) error {
 			}
 		}
 	case "document":
-		if err := p.preferDocument(c, &v); err != nil {
+		if next, err = p.preferDocument(c, &v); err != nil {
 			return err
 		}
 	default:
 		return echo.ErrBadRequest
 	}
-	return p.onward(c, v, v.path)
+	return p.onward(c, v, next)
 }
 
-// preferDocument opens the document check instead of the camera check. It changes
-// nothing if that is no longer possible, or if no way is available: a check that nobody
-// can pass expires, and is not billed. The page that follows shows why.
-func (p *Pages) preferDocument(c echo.Context, v *visit) error {
+// preferDocument opens the document check instead of the camera check and returns the page that follows: that of the
+// only way, which needs no choice, or the session's. It changes nothing if that is no longer possible, or if no way is
+// available: a check that nobody can pass expires, and is not billed. The session's page shows why.
+func (p *Pages) preferDocument(c echo.Context, v *visit) (next string, err error) {
+	next = v.path
 	if p.cfg.NewCapture == nil && !v.tenant.DocumentOnly || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
-		return nil
+		return next, nil
 	}
 	ways, err := p.choices(c, *v)
 	if err != nil || len(ways) == 0 {
-		return err
+		return next, err
 	}
 	if err := p.claim(c, v); err != nil || !v.owner {
-		return err
+		return next, err
 	}
 	after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.PreferDocument(v.claim))
 	if err != nil && !isLate(err) {
-		return err
+		return next, err
 	}
-	v.sess = after
-	return nil
+	if v.sess = after; len(ways) == 1 && p.screenOf(*v) == screenDocument {
+		return p.begin(c, *v, ways[0])
+	}
+	return next, nil
 }

@@ -14,6 +14,9 @@ const texts = keyed(element("texts", HTMLTemplateElement).content);
  * @typedef {{ userAgentAllowsProtocol?: (protocol: string) => boolean }} DigitalCredentials
  */
 
+/** Milliseconds within which an app that was opened covers the page. */
+const opening = 2500;
+
 /**
  * Says something to the shopper.
  * @param {string} key of the page's texts
@@ -39,6 +42,10 @@ function requests() {
 async function present() {
   ask.disabled = true;
   say("asking");
+  const waiting = setTimeout(() => {
+    said.textContent += ` ${texts.get("nothing")?.textContent ?? ""}`;
+    for (const fold of ["#others", "[data-app] details"]) page.querySelector(fold)?.setAttribute("open", "");
+  }, opening);
   let credential;
   try {
     const options = { mediation: "required", digital: { requests: requests() } };
@@ -46,6 +53,7 @@ async function present() {
   } catch {
     credential = null; // the shopper closed the browser's dialog, or there is no wallet
   }
+  clearTimeout(waiting);
   try {
     if (!credential) throw new Error("no wallet answered");
     const { protocol, data } = credential;
@@ -79,8 +87,6 @@ if (requests().length > 0) {
   ask.addEventListener("click", present);
 }
 
-/** Milliseconds within which an app that was opened covers the page. */
-const opening = 2500;
 for (const open of page.querySelectorAll("a[data-open]")) {
   const name = open.getAttribute("data-open");
   const nothing = page.querySelector(`[data-nothing="${name}"]`);
