@@ -34,7 +34,7 @@ func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
 	return func(args []string) (audit.Scope, error) {
 		switch {
 		case (len(args) == 1) == *instance:
-			return "", errors.New("give either a TENANT_ID or --instance")
+			return "", errors.New("give either --instance or a TENANT_ID: " + tenantsListed)
 		case *instance:
 			return audit.Instance, nil
 		}

@@ -22,6 +22,8 @@ const found = {
   "webhook timeout": "/docs/verify-webhook#what-else-to-do",
   "create a session": "/docs/reference#createSession",
   tobacco: "/docs/laws#what-counts-where",
+  uninstall: "/docs/install#remove-agegate",
+  "remove agegate": "/docs/install#remove-agegate",
   AgegateBackupOld: "/docs/trouble#alerts",
   is_adult: "/docs/test-outcomes#the-names-of-an-outcome",
   ROUTED_TO_FALLBACK: "/docs/test-outcomes#the-names-of-an-outcome",
