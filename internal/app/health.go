@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -28,10 +29,11 @@ func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.
 			return known, nil
 		}
 		found, err := doctor.Known(ctx, cfg, a.Store, sealer, now)
-		if err != nil {
+		protection, unread := a.Store.Standing(ctx)
+		if err = cmp.Or(err, unread); err != nil {
 			return dashboard.Health{}, err
 		}
-		known.Findings, known.Free = healthFindings(found), doctor.FreeDisk(cfg)
+		known.Findings, known.Free, known.Backup = healthFindings(found), doctor.FreeDisk(cfg), protection.LastBackup
 		until = now.Add(max(healthFor, 20*a.now().Sub(now)))
 		known.Estimate = a.pages != nil && (a.pages.pool == nil || !doctor.ForResearch(a.pages.pool.Manifest.Tail))
 		return known, nil
@@ -42,8 +44,7 @@ func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.
 func healthFindings(found []doctor.Finding) (once []dashboard.Finding) {
 	for _, f := range found {
 		if !slices.ContainsFunc(once, func(o dashboard.Finding) bool { return o.Name == f.Name }) {
-			once = append(once, dashboard.Finding{Name: f.Name, Problem: f.Grade == doctor.Problem,
-				Tenants: f.Tenants})
+			once = append(once, dashboard.Finding{Name: f.Name, Problem: f.Grade == doctor.Problem, Tenants: f.Tenants})
 		}
 	}
 	return once

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -33,10 +34,7 @@ func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 		warn("standby", fmt.Sprintf("a standby lacks %d MB of the database's log", s.LagBytes>>20),
 			"look at the standby's log, its disk and its network")
 	}
-	var age time.Duration
-	if s.LastBackup != nil {
-		age = now.Sub(*s.LastBackup)
-	}
+	age := now.Sub(*cmp.Or(s.LastBackup, &now))
 	switch {
 	case s.LastBackup == nil && !hidden:
 		warn("no_backup", "no backup is known", "back up as docs/operations/back-up.md says, and let what makes a dump or "+

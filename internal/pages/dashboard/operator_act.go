@@ -1,8 +1,11 @@
 package dashboard
 
-import "agegate/internal/pages/dashboard/desk"
+import (
+	"strings"
 
-import "strings"
+	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
+)
 
 // operatorAct is an act of an operator on a subject, which is a tenant or a user.
 type operatorAct[T any] struct {
@@ -11,6 +14,8 @@ type operatorAct[T any] struct {
 	begin func(subject T) []string     // initial values of the form, as pairs of field and value, or nil
 	check func(f *desk.FormView) error // see desk.Question; or nil
 	do    func(p *Pages, r *desk.Request, subject T, f *desk.FormView) error
+	// facts is Question.MoreFacts, or nil.
+	facts func(p *Pages, r *desk.Request, subject T) ([]page.Text, error)
 }
 
 // name is the act's part of its address.
@@ -35,6 +40,9 @@ func askAll[T any](
 				q := &desk.Question{Values: values, Safe: a.safe, Back: back, Check: a.check, Do: func(f *desk.FormView) error {
 					return a.do(p, r, subject, f)
 				}}
+				if a.facts != nil {
+					q.MoreFacts = func() ([]page.Text, error) { return a.facts(p, r, subject) }
+				}
 				if a.begin != nil {
 					q.Begin = a.begin(subject)
 				}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/tenant"
@@ -10,11 +11,12 @@ import (
 
 // Health is what the process that serves the dashboard knows of its installation.
 type Health struct {
-	Findings []Finding // problems first
-	Mail     bool      // a mail server is configured
-	Metrics  bool      // the listener of the metrics is on
-	Estimate bool      // none decides, or one that is not for research only; false if that is not known
-	Free     int64     // bytes left on the disk of the SQLite file; 0 if that is not known
+	Findings []Finding  // problems first
+	Mail     bool       // a mail server is configured
+	Metrics  bool       // the listener of the metrics is on
+	Estimate bool       // none decides, or one that is not for research only; false if that is not known
+	Backup   *time.Time // when the last known backup ended; nil for none
+	Free     int64      // bytes left on the disk of the SQLite file; 0 if that is not known
 }
 
 // Finding is something that is not well.
@@ -62,6 +64,7 @@ type conditionView struct {
 	Todo     []todoView // what the checklist has left of what is needed
 	Optional []todoView // what else can be set up
 	Done     []string   // the names of the items that are done
+	Backup   *time.Time // as in Health
 	Free     string     // how much of the database's disk is free; empty if that is not known
 }
 
@@ -108,7 +111,7 @@ func (p *Pages) readHealth(r *desk.Request, failed []tenant.Tenant) (*conditionV
 		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
 		"estimate": health.Estimate,
 	}
-	v := &conditionView{}
+	v := &conditionView{Backup: health.Backup}
 	if health.Free > 0 {
 		v.Free = bytesText(health.Free)
 	}

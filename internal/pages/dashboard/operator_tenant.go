@@ -62,14 +62,23 @@ var (
 var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: enterForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 		err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason"))
-		return r.After(err, desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
+		return r.After(err, desk.Href(overviewPath, t.ID.String(), "live"), "") // the banner of the page shows it
 	}},
 	{form: creditForm, safe: true, check: checkCredit, do: bookCredit(1, "tenant_credit")},
 	{form: correctForm, safe: true, check: checkCredit, do: bookCredit(-1, "tenant_correct")},
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
 		return append(begun("free_checks", "free_unlimited", t.FreeChecks), begun("test_cap", "test_unlimited", t.TestCap)...)
 	}},
-	{form: ownerForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+	{form: ownerForm, safe: true, facts: func(p *Pages, r *desk.Request, t tenant.Tenant) (ends []page.Text, err error) {
+		links, err := p.cfg.Accounts.Invitations(r.Ctx(), t.ID)
+		for _, l := range links {
+			if l.Role == account.Owner {
+				ends = append(ends,
+					page.Say("tenant_invite.open", "made", stamp(r, l.CreatedAt), "until", stamp(r, l.ExpiresAt)))
+			}
+		}
+		return ends, err
+	}, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 		return p.showOwnerLink(r, t, p.mailTo(f))
 	}},
 	{form: disableForm, do: switchTenant(true, "tenant_disable")},

@@ -61,6 +61,9 @@ func TestCreateTenant(t *testing.T) {
 		}
 		res, body := op.Fill(t, "/operator/tenants/new", url.Values{"name": {"Zoë & Sons"}})
 		want(t, "create", res, 200, "")
+		if !strings.Contains(body, "or open it yourself to be the owner") {
+			t.Error("the page does not say what the link does for who opens it")
+		}
 		for _, secret := range []string{"sk_test_", "sk_live_", "whsec_", "rdsec_"} {
 			if strings.Contains(body, secret) {
 				t.Errorf("the page shows %s", secret)
@@ -106,7 +109,15 @@ func TestOneFirstOwner(t *testing.T) {
 			return between(t, body, `data-copy="http://localhost:8080`, `"`)
 		}
 		shop := g.Shop(t, "", nil).Tenant.ID
-		replaced, valid := invite(shop), invite(shop)
+		replaced := invite(shop)
+		at := g.Clock.Now().UTC()
+		question, ends := "/operator/tenants/"+shop.String()+"/invite?lang=en", "The open link, made at "+
+			at.Format("2006-01-02 15:04")+" UTC and valid until "+at.Add(account.InvitationTTL).Format("2006-01-02 15:04")+
+			" UTC, ends by it."
+		if _, body := op.Get(t, question); !strings.Contains(body, ends) {
+			t.Errorf("the question does not say %q", ends)
+		}
+		valid := invite(shop)
 		res, _ := g.Nobody().Post(t, replaced, person("ada"))
 		want(t, "a replaced invitation", res, 410, "")
 		res, _ = g.Nobody().Post(t, valid, person("ada"))
@@ -330,7 +341,7 @@ func TestOperatorEnters(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, other := operating(t, g), operating(t, g)
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
-		overview := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		overview := "/dashboard/" + shop.Tenant.ID.String() + "/live"
 		enter := "/operator/tenants/" + shop.Tenant.ID.String() + "/enter"
 		res, body := op.Fill(t, enter, url.Values{"reason": {""}})
 		if res.StatusCode != 422 || !strings.Contains(body, "is needed") {
@@ -351,7 +362,7 @@ func TestOperatorEnters(t *testing.T) {
 			t.Error("no banner")
 		}
 		res, _ = op.Post(t, overview+"/paste", url.Values{"text": {"branding"}})
-		want(t, "search inside", res, 303, strings.Replace(overview, "/test", "/settings", 1))
+		want(t, "search inside", res, 303, strings.Replace(overview, "/live", "/settings?mode=live", 1))
 		res, _ = other.Get(t, overview)
 		want(t, "another operator", res, 404, "")
 		res, _ = op.Get(t, "/dashboard/"+foreign.Tenant.ID.String()+"/test")
@@ -486,6 +497,18 @@ func TestSystem(t *testing.T) {
 		}
 		if strings.Contains(body, "<code>aaaa</code> <span") || !strings.Contains(body, "version "+newest+" of the tables") {
 			t.Errorf("what is as usual is marked, or migration %s is missing", newest)
+		}
+		if told := testID(t, body, "backup"); told != "No backup is known." {
+			t.Errorf("of a backup that nobody told the page says %q", told)
+		}
+		if err := g.App.Store.RecordBackup(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		g.Clock.Advance(time.Minute)
+		_, body = op.Get(t, "/operator/system?lang=en")
+		if told := between(t, body, `data-testid="backup">`, "</small>"); !strings.HasPrefix(told, "Last backup: <time") ||
+			!strings.Contains(told, at.UTC().Format("2006-01-02T15:04:05Z")) {
+			t.Errorf("of the last backup the page says %q", told)
 		}
 		_, part := op.Get(t, "/operator/system?part=system")
 		if !strings.Contains(part, "bbbb") || strings.Contains(part, "<html") {

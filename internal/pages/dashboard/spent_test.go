@@ -47,15 +47,21 @@ func TestSpentTenantIsSeen(t *testing.T) {
 		if !strings.Contains(note, "/billing") {
 			t.Errorf("the note leads to no action: %s", note)
 		}
-		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "None decided up to two hours ago") {
-			t.Error("the list says more than that no decision is counted")
+		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "none counted yet") ||
+			!strings.Contains(list, "each is counted about two hours later") {
+			t.Error("the list does not say that no decision is counted, and when they are")
 		}
 		_, page := op.Get(t, own)
 		if free := testID(t, page, "free-checks"); free != "0" {
 			t.Errorf("the page says of free checks %q", free)
 		}
 		op.Fill(t, own+"/disable", url.Values{"reason": {"r"}})
-		if _, page = op.Get(t, own+"?lang=en"); strings.Contains(page, "add credit") {
+		_, page = op.Get(t, own+"?lang=en")
+		if danger := page[strings.Index(page, "danger-zone"):]; strings.Contains(danger, "shoppers with an open link") ||
+			!strings.Contains(danger, "deletes a disabled tenant for good") {
+			t.Error("of a disabled tenant the page says first what disabling does")
+		}
+		if strings.Contains(page, "add credit") {
 			t.Error("of a disabled tenant the page says that credit helps")
 		}
 		op.Fill(t, own+"/enable", url.Values{"reason": {"r"}})
