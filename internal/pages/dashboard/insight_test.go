@@ -386,6 +386,10 @@ func TestDeleteSession(t *testing.T) {
 		if want(t, "an open one", res, http.StatusConflict, ""); !strings.Contains(body, "still open") {
 			t.Error("the page does not say why")
 		}
+		_, body = boss.Get(t, page+"/delete?lang=en")
+		if !strings.Contains(body, "still open") || strings.Contains(body, `data-testid="confirm"`) {
+			t.Error("of an open one the page asks first, and refuses then")
+		}
 		g.Clock.Advance(31 * time.Minute)
 		g.StepUp(t, boss)
 		_, body = boss.Get(t, page+"/delete")

@@ -54,7 +54,7 @@ func (p *Pages) playground() desk.Feature {
 			rt(http.MethodGet, qrPath, p.showQR),
 		},
 		Screens: []string{"playground", "try"},
-		Keys:    []string{"outcome.verified", "outcome.fallback", "outcome.spoof"},
+		Keys:    []string{"outcome.verified", "outcome.document", "outcome.fallback", "outcome.spoof"},
 	}
 	f.Fill(rt("", playgroundPath, nil), playgroundForm, p.makeSession)
 	return f
@@ -165,11 +165,15 @@ func (p *Pages) outcomes(r *desk.Request, record insight.Record) ([]outcomeView,
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil // created without an idempotency key, so only its creator has the link
 	}
-	return []outcomeView{
+	camera := !r.Tenant.DocumentOnly && !record.Story.Offered // as session.Session.WithoutCamera
+	return slices.DeleteFunc([]outcomeView{
 		{"verified", "good", link + "?force=verified"},
+		{"document", "", link + "?force=fallback"},
 		{"fallback", "warn", link + "?force=fallback&end"},
 		{"spoof", "bad", link + "?force=spoof"},
-	}, err
+	}, func(o outcomeView) bool {
+		return o.Name == "document" && (!camera || !r.Tenant.DocumentCheck) || o.Name == "spoof" && !camera
+	}), err
 }
 
 // testLink returns the link of a test session.

@@ -50,6 +50,10 @@ func TestFallbackIsPressedOnce(t *testing.T) {
 			if !strings.Contains(page, `?force=fallback&amp;end"`) {
 				t.Errorf("document check %t: the button does not end the session", on)
 			}
+			if opens := `?force=fallback" target="_blank" rel="noopener noreferrer" data-testid="force-document"`; strings.
+				Contains(page, opens) != on {
+				t.Errorf("document check %t: the page has the wrong choice of a document", on)
+			}
 			g.Force(t, gatewaytest.Browser(), made, "fallback")
 			_, page = dev.Get(t, base+"/sessions/"+made.SessionID)
 			if on && !strings.Contains(page, "A test forced a fallback") ||

@@ -28,7 +28,10 @@ const (
 	receiptPath = sessionPath + "/receipt"
 )
 
-var deleteForm = &desk.Form{Name: "delete_session", Again: true}
+// errKept refuses to delete a session now; see sessionView.Kept.
+var errKept = fault.New(fault.Conflict, "The session is kept for now")
+
+var deleteForm = &desk.Form{Name: "delete_session", Again: true, Problems: map[error]string{errKept: "refused"}}
 
 func (p *Pages) session() desk.Feature {
 	why := slices.Concat(setbacks, []string{session.WhyUnlive, session.NoteOther}, noteKeys)
@@ -308,6 +311,10 @@ func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
 		return nil, err
 	}
 	status, err := p.textsOf(r, statusView{record.Status}.Text())
+	var kept error
+	if (&sessionView{Record: record}).Kept() {
+		kept = errKept
+	}
 	which := page.Say("delete_session.which", "order", cmp.Or(record.OrderRef, "–"), "at", stamp(r, record.CreatedAt),
 		"status", strings.Join(status, ""))
 	return &desk.Question{
@@ -316,11 +323,11 @@ func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
 			which, page.Say("delete_session.record"), page.Say("delete_session.event"),
 			page.Say("delete_session.lookup"), page.Say("delete_session.kept"),
 		},
-		Do: func(f *desk.FormView) error {
+		Check: func(*desk.FormView) error { return kept },
+		Do: func(*desk.FormView) error {
 			err := p.cfg.Records.Delete(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), record.ID)
 			if fault.CodeOf(err) == fault.Conflict {
-				f.Fault = new(page.Say("delete_session.problem.refused"))
-				return nil
+				return errKept
 			}
 			return r.After(err, r.Href(sessionsPath), "session_deleted")
 		},
