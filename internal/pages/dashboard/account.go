@@ -48,7 +48,14 @@ func (p *Pages) account() desk.Feature {
 			{Method: http.MethodPost, Path: loginsPath, MinRole: desk.User, Handle: func(r *desk.Request) error {
 				return r.After(p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who), accountPath, "others_ended")
 			}},
-			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
+			// It ends the log-in that began at the given time. The answer is the same if it has already ended.
+			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: func(r *desk.Request) error {
+				since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
+				if err != nil {
+					return echo.ErrBadRequest
+				}
+				return r.After(p.cfg.Accounts.EndLogin(r.Ctx(), r.Who, since), accountPath, "login_ended")
+			}},
 			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
 			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setOwn(zoneForm, p.cfg.Accounts.SetZone)},
 			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setOwn(nameForm, p.cfg.Accounts.SetName)},
@@ -103,15 +110,6 @@ func (p *Pages) renderAccount(r *desk.Request, status int, v *accountView) (err 
 	return r.Show(status, "account", v)
 }
 
-// endLogin ends the log-in that began at the given time. The answer is the same if it has already ended.
-func (p *Pages) endLogin(r *desk.Request) error {
-	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
-	if err != nil {
-		return echo.ErrBadRequest
-	}
-	return r.After(p.cfg.Accounts.EndLogin(r.Ctx(), r.Who, since), accountPath, "login_ended")
-}
-
 func (p *Pages) setLanguage(r *desk.Request) error {
 	f, err := r.Read(languageForm)
 	if err != nil {
@@ -122,11 +120,10 @@ func (p *Pages) setLanguage(r *desk.Request) error {
 	if tag != "" && !known {
 		return echo.ErrBadRequest
 	}
-	if err := p.cfg.Accounts.SetLocale(r.Ctx(), r.Who, tag); err != nil {
-		return err
+	if err = p.cfg.Accounts.SetLocale(r.Ctx(), r.Who, tag); err == nil {
+		p.Set.SetLanguage(r, tag)
 	}
-	p.Set.SetLanguage(r, tag)
-	return r.Done(accountPath, "language_set")
+	return r.After(err, accountPath, "language_set")
 }
 
 // setOwn returns a handler that sets the value of a form with one field, or shows the page with what is wrong with it.
@@ -139,13 +136,10 @@ func (p *Pages) setOwn(
 			return err
 		}
 		if f.OK() {
-			err := set(r.Ctx(), r.Who, f.Fields[0].Value)
-			if err == nil {
-				return r.Done(accountPath, f.Fields[0].Name+"_set")
-			}
-			if err := f.Refuse(err); err != nil {
-				return err
-			}
+			err = f.Refuse(set(r.Ctx(), r.Who, f.Fields[0].Value))
+		}
+		if err != nil || f.OK() {
+			return r.After(err, accountPath, f.Fields[0].Name+"_set")
 		}
 		problems := map[string]*page.Text{f.Fields[0].Name: f.Fields[0].Problem}
 		return p.renderAccount(r, http.StatusUnprocessableEntity, &accountView{Problems: problems})

@@ -63,12 +63,10 @@ type monthView struct {
 
 // lineView is a line of the ledger.
 type lineView struct {
-	At      time.Time
-	Reason  page.Text
-	Note    string // of a top-up; may be empty
-	Units   int64
-	Session string
-	Href    string // of the session; empty if there is none
+	billing.Entry
+	Reason page.Text
+	Note   string // of a top-up; may be empty
+	Href   string // of the session; empty if there is none
 }
 
 func (p *Pages) showBilling(r *desk.Request) error {
@@ -147,14 +145,13 @@ func (p *Pages) notesOf(
 }
 
 func lineOf(r *desk.Request, e billing.Entry, note string) lineView {
-	v := lineView{At: e.CreatedAt, Units: e.Delta, Note: note,
+	v := lineView{Entry: e, Note: note,
 		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period)}
 	if e.Kind == billing.EntryTopUp && e.Delta < 0 {
 		v.Reason = page.Say("ledger.corrected")
 	}
 	if e.SessionID != nil {
-		v.Session = e.SessionID.String()
-		v.Href = strings.Replace(desk.Href(sessionPath, r.Access.TenantID().String(), "live"), ":session", v.Session, 1)
+		v.Href = strings.Replace(inMode(r, true, sessionPath), ":session", e.SessionID.String(), 1)
 	}
 	return v
 }

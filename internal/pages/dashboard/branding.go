@@ -22,10 +22,8 @@ const (
 	logoPath = "/dashboard/logo/:file"
 	// previewPath shows the hosted page as it is now, in one scheme.
 	previewPath = brandingPath + "/preview/:scheme"
-)
 
-// The schemes of a preview.
-const (
+	// The schemes of a preview.
 	previewLight = "light"
 	previewDark  = "dark"
 )

@@ -84,7 +84,7 @@ func (p *Pages) factors() desk.Feature {
 	return f
 }
 
-// renew finishes a change of the user's own factors, which gives the log-in another token.
+// renew finishes a change of the user's own factors or a confirmation, which give the log-in another token.
 func renew(r *desk.Request, token string, err error, to, notice string) error {
 	if err != nil {
 		return err

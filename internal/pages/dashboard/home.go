@@ -15,7 +15,8 @@ import (
 func (p *Pages) home() desk.Feature {
 	return desk.Feature{
 		Routes: []desk.Route{
-			{Method: http.MethodGet, Path: homePath, MinRole: desk.User, Handle: p.showHome},
+			{Method: http.MethodGet, Path: homePath, MinRole: desk.User,
+				Handle: func(r *desk.Request) error { return p.choose(r, landing) }},
 			{Method: http.MethodGet, Path: homePath + "/playground", MinRole: desk.User, Handle: p.ofDevelopers(playgroundPath)},
 			{Method: http.MethodGet, Path: homePath + "/keys", MinRole: desk.User, Handle: p.ofDevelopers(keysPath)},
 		},
@@ -39,10 +40,6 @@ type memberOf struct {
 	Href   string
 }
 
-// showHome lets the user choose a tenant. A user with one tenant is redirected
-// there, and an operator without any to the operator's pages, or to the second factor that these need.
-func (p *Pages) showHome(r *desk.Request) error { return p.choose(r, landing) }
-
 // ofDevelopers redirects to a path of the user's tenant, if the user may develop there.
 // The documentation links to it, because it does not know the tenant.
 func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
@@ -56,8 +53,9 @@ func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	}
 }
 
-// choose lets the user choose a tenant. path returns the path to which a tenant's link
-// leads, for the user's role in the tenant.
+// choose lets the user choose a tenant. A user with one tenant is redirected there, and an operator without any to
+// the operator's pages, or to the second factor that these need. path returns the path to which a tenant's link leads,
+// for the user's role in the tenant.
 func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	member, err := p.membershipsOf(r, r.Who.User().ID, path)
 	if err != nil {
@@ -67,10 +65,9 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	switch {
 	case len(v.Tenants) == 1:
 		return r.Done(v.Tenants[0].Href, "")
+	case len(v.Tenants) == 0 && r.Who.User().Operator && !r.Who.Strong():
+		return r.Done(accountPath, "")
 	case len(v.Tenants) == 0 && r.Who.User().Operator:
-		if !r.Who.Strong() {
-			return r.Done(accountPath, "")
-		}
 		return r.Done(operatorPath, "")
 	}
 	return r.Show(http.StatusOK, "home", v)

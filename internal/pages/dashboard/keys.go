@@ -106,24 +106,19 @@ func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
 		}
 		return p.showKey(r, plain, page.Say("keys.made"), page.Say("keys.made_note"))
 	}}
-	if r.Access.Livemode() {
-		return q, p.noteOpen(r, q)
+	if !r.Access.Livemode() {
+		return q, nil
 	}
+	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
+	if unread, err := r.Unread("checklist", err); unread || err != nil {
+		return q, err
+	}
+	q.Todos = p.openOf(r, list)
 	return q, nil
 }
 
 // liveTodos are the items of the checklist without which live sessions fail, the webhook URL if it is set.
 var liveTodos = []string{"success_url", "cancel_url", "webhook_url", "https", "allowance"}
-
-// noteOpen lists in a question which of liveTodos are open.
-func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
-	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
-	if unread, err := r.Unread("checklist", err); unread || err != nil {
-		return err
-	}
-	q.Todos = p.openOf(r, list)
-	return nil
-}
 
 // openOf returns the texts and addresses of the open liveTodos of a checklist.
 func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (found [][2]string) {

@@ -74,10 +74,8 @@ func (p *Pages) effectOf(r *desk.Request, change *tenant.TargetMargin, rule tena
 	next := tenant.Changes{Margin: change}.Apply(r.Tenant)
 	now, then := r.Tenant.Margin(change.Target, rule), next.Margin(change.Target, rule)
 	cutoffs := [2]float64{float64(change.Target) + now, float64(change.Target) + then}
-	e := &marginEffect{Target: change.Target, Now: now, Then: then, Cutoff: cutoffs[0], NextCutoff: cutoffs[1]}
-	var err error
-	e.Reach, err = p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs)
-	e.Stored = round(100 * insight.RateOf(e.Reach.First, e.Reach.Of).Share)
-	e.Would = round(100 * insight.RateOf(e.Reach.Other, e.Reach.Of).Share)
-	return e, err
+	reach, err := p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs)
+	return &marginEffect{change.Target, now, then, cutoffs[0], cutoffs[1], reach,
+		round(100 * insight.RateOf(reach.First, reach.Of).Share),
+		round(100 * insight.RateOf(reach.Other, reach.Of).Share)}, err
 }

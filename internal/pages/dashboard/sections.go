@@ -36,7 +36,7 @@ func sectionsOf(names []string) (found []string) {
 	return found
 }
 
-// opened returns the address of the page of settings with these sections open, at the first.
+// opened returns the address of the page of settings with these sections open, at the only one.
 func opened(r *desk.Request, names ...string) string {
 	to, joint := r.To(settingsPath), "?open="
 	if len(names) == 0 {
@@ -45,10 +45,11 @@ func opened(r *desk.Request, names ...string) string {
 	if strings.Contains(to, "?") {
 		joint = "&open="
 	}
-	return to + joint + strings.Join(names, ",") + "#" + names[0]
+	all := strings.Join(names, ",") // of several it is no element's ID: the page is shown from its top
+	return to + joint + all + "#" + all
 }
 
-// partView is a section as the page shows it. The first that the address opens has the page's notice.
+// partView is a section as the page shows it. The only one that the address opens has the page's notice.
 type partView struct {
 	*settingsView
 	section
@@ -63,7 +64,7 @@ func (v *settingsView) Part(name string) partView {
 	p := partView{settingsView: v, section: sections[i], Open: slices.Contains(v.Opened, name)}
 	if len(v.Opened) == 0 {
 		p.Open = name == "urls" && slices.ContainsFunc(v.URLs, func(u urlView) bool { return u.URL == "" || u.Flaw != "" })
-	} else if v.Opened[0] == name {
+	} else if len(v.Opened) == 1 && p.Open {
 		p.Notice, p.Failed = v.Layout.Notice, v.Layout.Failed
 	}
 	return p

@@ -12,12 +12,12 @@ import (
 
 // opens returns the address of the page of settings with sections open, separated by spaces.
 func (o *staffed) opens(sections string) string {
-	all := strings.Fields(sections)
-	return o.at("/settings?open=" + strings.Join(all, ",") + "#" + all[0])
+	all := strings.Join(strings.Fields(sections), ",")
+	return o.at("/settings?open=" + all + "#" + all)
 }
 
-// TestSavedSectionIsInView: the notice stands in the first section that was saved, whose heading takes the
-// focus and is described by it. Of a form with a fault, the sections that have one are open and no others.
+// TestSavedSectionIsInView: the notice stands in the only section that was saved, whose heading takes the focus and is
+// described by it, and of several above them all. Of a form with a fault, the sections that have one are open and no others.
 func TestSavedSectionIsInView(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
@@ -34,6 +34,10 @@ func TestSavedSectionIsInView(t *testing.T) {
 		_, body = o.owner.Get(t, res.Header.Get("Location")+"&lang=en")
 		if named := testID(t, body, "saved-sections"); named != "Margins · Low-balance alert" {
 			t.Errorf("of two sections that were saved the page names %q", named)
+		}
+		if before, _, _ := strings.Cut(body, `enctype="multipart/form-data"`); strings.Count(body, `data-testid="notice"`) != 1 ||
+			!strings.Contains(before, `data-testid="notice"`) || strings.Contains(body, `id="saved"`) {
+			t.Error("of two sections that were saved, the notice is not at the top of the page")
 		}
 		res, _ = o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, nil))
 		want(t, "nothing changed", res, 303, o.at("/settings"))

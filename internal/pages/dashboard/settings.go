@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-
 	"net/http"
 	"net/url"
 	"slices"
@@ -68,18 +67,6 @@ func (p *Pages) settings() desk.Feature {
 		f.Keys = append(f.Keys, s.Name+".title", s.Name+".lead")
 	}
 	return f
-}
-
-// change makes the question apply changes to the tenant's settings, and then redirect to a page with a notice.
-func (p *Pages) change(
-	r *desk.Request, q *desk.Question, changes func(f *desk.FormView) tenant.Changes, back, notice string,
-) *desk.Question {
-	q.Check = func(f *desk.FormView) error { return p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), changes(f)) }
-	q.Do = func(f *desk.FormView) error {
-		_, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), changes(f))
-		return r.After(err, back, notice)
-	}
-	return q
 }
 
 type settingsView struct {

@@ -318,6 +318,10 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the review lacks %q", effect)
 			}
 		}
+		if !strings.Contains(body, "<small>Before:</small> <del>") ||
+			!strings.Contains(body, "<small>After:</small> <code>") {
+			t.Error("the review does not say which URL is the old one")
+		}
 		back := url.Values{"edit": {"1"}}
 		for name := range form {
 			back[name] = form[name]
@@ -367,9 +371,20 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the review lacks %q", effect)
 			}
 		}
+		_, body = o.developer.Get(t, o.at("/test"))
+		if !strings.Contains(body, `/settings/urls?from=overview" data-testid="todo-`) {
+			t.Error("the checklist does not say to the page of the URLs from where it leads there")
+		}
+		_, body = o.developer.Post(t, o.at("/settings/urls?from=overview"), form)
+		if !strings.Contains(body, o.at("/settings/urls/save?from=overview")) {
+			t.Error("the review forgets from where the user came")
+		}
 		if log := o.log(t); !strings.Contains(string(log[0].Detail), "new.example:8443") ||
 			strings.Contains(string(log[0].Detail), "/hook") {
 			t.Errorf("the log has %s", log[0].Detail)
 		}
+		form.Set("nonce", nonceOf(t, body))
+		res, _ = o.developer.Post(t, o.at("/settings/urls/save?from=overview"), form)
+		want(t, "save for the checklist", res, 303, o.at("/test"))
 	})
 }

@@ -139,11 +139,7 @@ func (p *Pages) doStepUp(r *desk.Request) (*desk.Question, error) {
 			if errors.Is(err, account.ErrSignedOut) {
 				return r.SignIn()
 			}
-			if err != nil {
-				return err
-			}
-			r.Renewed(token)
-			return r.Done(next, "stepped_up")
+			return renew(r, token, err, next, "stepped_up")
 		},
 	}, nil
 }

@@ -72,9 +72,7 @@ var (
 func (p *Pages) team() desk.Feature {
 	at := func(path string) desk.Route { return desk.Route{Path: path, MinRole: desk.Owner, StepUp: desk.Always} }
 	f := desk.Feature{
-		Routes: []desk.Route{
-			{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: p.showTeam},
-		},
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: p.showTeam}},
 		Screens: []string{"team", "member", "shown"},
 		Keys:    append(roleKeys("role.may_"), "team.link", "team.link_hint", "team.once", "team.mailed"),
 	}
@@ -204,13 +202,11 @@ func (p *Pages) remove(r *desk.Request) (*desk.Question, error) {
 		Values: []any{"name", m.User.Name, "tenant", r.Tenant.Name}, Back: r.Href(teamPath),
 		Check: func(*desk.FormView) error { return p.cfg.Accounts.CheckLast(r.Ctx(), r.Access, m.UserID) },
 		Do: func(*desk.FormView) error {
-			if err := p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, m.UserID); err != nil {
-				return err
-			}
+			back, notice := r.Href(teamPath), "member_removed"
 			if m.UserID == r.Who.User().ID {
-				return r.Done(homePath, "left")
+				back, notice = homePath, "left"
 			}
-			return r.Done(r.Href(teamPath), "member_removed")
+			return r.After(p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, m.UserID), back, notice)
 		},
 	}, err
 }

@@ -31,6 +31,14 @@ var savedURLsForm = &desk.Form{Name: urlsForm.Name, Fields: urlsForm.Fields, Ref
 
 const saveURLsPath = urlsPath + "/save"
 
+// urlsAt returns the address of one of these pages. It keeps that the user came from the overview, in test mode.
+func urlsAt(r *desk.Request, pattern string) string {
+	if r.QueryParam("from") != "" {
+		return r.Href(pattern) + "?from=overview"
+	}
+	return r.To(pattern)
+}
+
 func (p *Pages) urls() desk.Feature {
 	at := desk.Route{Path: urlsPath, MinRole: desk.Developer, StepUp: desk.Always}
 	f := desk.Feature{Screens: []string{"urls", "urls_review"},
@@ -53,7 +61,7 @@ func urlsQuestion(r *desk.Request) *desk.Question {
 	return &desk.Question{
 		Begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
 		Show: func(status int, f *desk.FormView) error {
-			return r.Show(status, "urls", &urlsView{Form: f, Action: r.To(urlsPath), Back: r.To(settingsPath)})
+			return r.Show(status, "urls", &urlsView{Form: f, Action: urlsAt(r, urlsPath), Back: r.To(settingsPath)})
 		},
 	}
 }
@@ -75,11 +83,7 @@ type urlsReviewView struct {
 }
 
 // urlChangeView is a callback URL before and after.
-type urlChangeView struct {
-	Name     string
-	Old, New urlView
-	Changed  bool
-}
+type urlChangeView struct{ Old, New urlView }
 
 // reviewURLs shows what the typed URLs would change. It changes nothing.
 func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
@@ -90,21 +94,19 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		}
 		c := changedURLs(f)
 		next := c.Apply(r.Tenant)
-		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
-		differ, after := false, p.urlViews(next)
-		for i, old := range p.urlViews(r.Tenant) {
-			change := urlChangeView{old.Name, old, after[i], old.URL != after[i].URL}
-			differ = differ || change.Changed
-			v.URLs = append(v.URLs, change)
-		}
-		if !differ {
+		v := &urlsReviewView{Form: f, Save: urlsAt(r, saveURLsPath), Back: urlsAt(r, urlsPath)}
+		before, after := p.urlViews(r.Tenant), p.urlViews(next)
+		if slices.Equal(before, after) {
 			return r.Done(opened(r, "urls"), "urls_same")
 		}
 		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
 			return err
 		}
-		if hook := &v.URLs[2].New; hook.Flaw == "" && p.cfg.Unknown(r.Ctx(), hook.URL) {
-			hook.Flaw, after[2].Flaw = "unknown", "unknown"
+		if hook := &after[2]; hook.Flaw == "" && p.cfg.Unknown(r.Ctx(), hook.URL) {
+			hook.Flaw = "unknown"
+		}
+		for i, old := range before {
+			v.URLs = append(v.URLs, urlChangeView{old, after[i]})
 		}
 		impact, err := p.cfg.Impacts.OfURLs(r.Ctx(), r.Tenant, next)
 		if err != nil {
@@ -186,8 +188,16 @@ func endpointsOf(t tenant.Tenant) []string {
 
 func (p *Pages) saveURLs(r *desk.Request) (*desk.Question, error) {
 	back, notice := opened(r, "urls"), "urls_saved"
-	if len(r.Tenant.CallbackURLs()) == 0 { // a new merchant continues with the first test session
+	if r.QueryParam("from") != "" { // a new merchant continues with the first test session
 		back, notice = desk.Href(overviewPath, r.Access.TenantID().String(), "test"), "urls_first"
 	}
-	return p.change(r, urlsQuestion(r), changedURLs, back, notice), nil
+	q := urlsQuestion(r)
+	q.Check = func(f *desk.FormView) error {
+		return p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), changedURLs(f))
+	}
+	q.Do = func(f *desk.FormView) error {
+		_, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), changedURLs(f))
+		return r.After(err, back, notice)
+	}
+	return q, nil
 }
