@@ -78,3 +78,13 @@ test("refusals", async () => {
   assert.equal(await text(502, "<html>"), "502  (request R1)");
   assert.equal(await text(302, ""), "302  (request R1)");
 });
+
+test("no answer", async () => {
+  const call = new Client("http://127.0.0.1:1", "svc_test_x").getSessionStatus("s");
+  await assert.rejects(call, (error) => error instanceof AgegateError && error.status === 0 && error.cause instanceof TypeError
+    && /^no answer: .*(ECONNREFUSED|bad port)/.test(error.message));
+  const broken = new Client("https://age.example.com", "svc_test_x", async () => new Response(new ReadableStream({
+    start: (stream) => stream.error(new Error("cut off")),
+  })));
+  await assert.rejects(broken.getSessionStatus("s"), { name: "AgegateError", status: 0, message: "no answer: cut off" });
+});

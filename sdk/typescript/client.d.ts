@@ -2,7 +2,7 @@
 import type * as types from "./types.js";
 import { Transport } from "./transport.js";
 
-/** Calls the API of a gateway. A refusal is an AgegateError. */
+/** Calls the API of a gateway. A refusal, or no answer, is an AgegateError. */
 export declare class Client extends Transport {
   /**
    * POST /api/v1/sessions/create: Create a verification session.

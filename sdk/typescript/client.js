@@ -1,7 +1,7 @@
 // Generated from openapi.yaml by make generate. Do not edit.
 import { Transport } from "./transport.js";
 
-/** Calls the API of a gateway. A refusal is an AgegateError. */
+/** Calls the API of a gateway. A refusal, or no answer, is an AgegateError. */
 export class Client extends Transport {
   /**
    * @param {import("./types.js").CreateSessionRequest} body

@@ -1,8 +1,9 @@
 import type { Violation } from "./types.js";
 
-/** A refusal by the gateway. Its text is the status, the detail and the request's ID. */
+/** A refusal by the gateway, or no answer. Its text is the status, the detail and the request's ID. */
 export declare class AgegateError extends Error {
-  constructor(response: Response, body: any);
+  constructor(response: Response, body: any, options?: ErrorOptions);
+  /** 0 where no answer came. */
   status: number;
   /** What went wrong, for people. */
   detail: string;

@@ -1,16 +1,20 @@
-/** A refusal by the gateway. Its text is the status, the detail and the request's ID. */
+/**
+ * A refusal by the gateway, or no answer, which has the status 0 and a cause. Its text is the status, the detail and
+ * the request's ID.
+ */
 export class AgegateError extends Error {
   /**
    * @param {Response} response
    * @param {any} body the answer's JSON, or undefined
+   * @param {ErrorOptions} [options]
    */
-  constructor(response, body) {
+  constructor(response, body, options) {
     const detail = body?.detail;
     const violations = Array.isArray(detail) ? detail : [];
     const text = typeof detail === "string" ? detail
       : violations.map((v) => `${v.type} at ${v.loc.join(".")}`).join(", ") || detail?.message || response.statusText;
     const requestId = response.headers.get("X-Request-ID") ?? "";
-    super(`${response.status} ${text}${requestId && ` (request ${requestId})`}`);
+    super(`${response.status || "no answer:"} ${text}${requestId && ` (request ${requestId})`}`, options);
     this.name = "AgegateError";
     this.status = response.status;
     /** @type {string} */
@@ -55,12 +59,15 @@ export class Transport {
     const sent = new Headers({ "X-API-Key": this.#apiKey });
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value);
     if (body !== undefined) sent.set("Content-Type", "application/json");
-    const response = await this.#fetch(url, {
+    /** @type {[Response, string]} */
+    const [response, text] = await this.#fetch(url, {
       method, headers: sent, body: body === undefined ? null : JSON.stringify(body),
       redirect: "manual", // a redirect would take the key to another address
       signal: AbortSignal.timeout(15_000),
+    }).then(async (answer) => [answer, await answer.text()]).catch((cause) => {
+      const why = cause.cause?.message || cause.cause?.code || cause.message; // fetch hides why
+      throw new AgegateError(Response.error(), { detail: why }, { cause });
     });
-    const text = await response.text();
     if (response.ok) return JSON.parse(text);
     let refusal;
     try {

@@ -12,7 +12,7 @@ def _quote(text: str) -> str:
 
 
 class Client(Transport):
-    """Calls the API of a gateway. A refusal is an AgegateError."""
+    """Calls the API of a gateway. A refusal is an AgegateError, no answer an OSError."""
 
     def create_session(self, body: _types.CreateSessionRequest, *, idempotency_key: str | None = None) -> _types.CreateSessionOut:
         """POST /api/v1/sessions/create: Create a verification session.
