@@ -235,7 +235,7 @@ func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) err
 		all.Put(measured.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured,
 			Training: p.Training, Cells: p.Cells})
 	}
-	return errors.Join(inference.WriteJSON(f.fairness, all),
+	return errors.Join(curve.WriteJSON(f.fairness, all),
 		writeTable(measured.Beside(f.fairness, evidence.AccuracyFile), measured.Accuracy(all)))
 }
 

@@ -16,6 +16,7 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/curve"
 	"agegate/internal/lab/measured"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func writeScales(cfg config.Config, m inference.Manifest, f accuracy.Fitted) err
 	if tail.Figures, err = json.Marshal(map[string]any{"13-17": f.Young}); err != nil {
 		return err
 	}
-	return inference.WriteJSON(filepath.Join(cfg.ModelsDir, inference.TailManifestName), tail)
+	return curve.WriteJSON(filepath.Join(cfg.ModelsDir, inference.TailManifestName), tail)
 }
 
 // writeEstimates writes the estimates of some of the pictures into the file that a

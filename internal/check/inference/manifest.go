@@ -138,18 +138,3 @@ func SHA256(path string) (string, error) {
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
-
-// WriteJSON stores v as a file of a models directory and replaces an older one
-// atomically.
-func WriteJSON(path string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	part := path + ".part"
-	//nolint:gosec // no secret: the server may run as another user
-	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(part, path)
-}

@@ -114,26 +114,17 @@ func (f *Features) tune(w inference.Worker) error {
 	return nil
 }
 
-// WideSide is the side of the square that WideCrop returns, in samples: the side
-// of the age model's input plus an eighth of it on each side.
-const WideSide = 280
-
-// WideCrop returns the upright crop used for an observation's age, with some of its
-// surroundings. It is the input for training a tail. It has planes of red, green and
-// blue, and comes with its place in the picture. For an observation without a face,
-// WideCrop returns nil.
-func WideCrop(o *Observation) ([]byte, Place) {
+// Around returns the upright crop used for an observation's age with a margin around it, a share of its side, as the
+// planes of red, green and blue of a square of side samples, from 0 to 255, and its place without the margin. It
+// returns nil for an observation without a face.
+func (o *Observation) Around(margin float64, side int) ([]float32, Place) {
 	if o.picture == nil || o.crop.side == 0 {
 		return nil, Place{}
 	}
-	values := make([]float32, 3*WideSide*WideSide)
-	format := inference.Input{Width: WideSide, Height: WideSide, Scale: 1}
-	o.picture.fill(o.crop.part(-0.125, -0.125, 1.125, 1.125, WideSide, WideSide), format, values)
-	pixels := make([]byte, len(values))
-	for i, v := range values {
-		pixels[i] = uint8(v + 0.5)
-	}
-	return pixels, Place{o.crop.x, o.crop.y, o.crop.side, o.crop.angle}
+	values := make([]float32, 3*side*side)
+	o.picture.fill(o.crop.part(-margin, -margin, 1+margin, 1+margin, side, side),
+		inference.Input{Width: side, Height: side, Scale: 1}, values)
+	return values, Place{o.crop.x, o.crop.y, o.crop.side, o.crop.angle}
 }
 
 // Place is where a crop lies in its picture: its middle and its side in pixels,

@@ -107,7 +107,7 @@ func TestWriteMaterial(t *testing.T) {
 		t.Fatalf("%d crops, %v", wrote, err)
 	}
 	crops, err := os.Stat(filepath.Join(dir, "crops.u8"))
-	if err != nil || crops.Size() != 2*3*vision.WideSide*vision.WideSide {
+	if err != nil || crops.Size() != 2*3*280*280 {
 		t.Errorf("crops: %v, %v", crops, err)
 	}
 	file, err := os.Open(filepath.Join(dir, "pictures.csv"))

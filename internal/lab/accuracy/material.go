@@ -23,7 +23,7 @@ import (
 )
 
 // WriteMaterial writes what internal/tools/training/train.py learns from into a
-// new directory: crops.u8, the wide crop (vision.WideCrop) of every picture that
+// new directory: crops.u8, the wide crop, with a side of wideSide, of every picture that
 // the page would count; points.f32, the landmarks in each crop, x and y from -1 to
 // 1 over the crop without its surroundings; and pictures.csv, with each crop's
 // labels, its place in the picture, and whether it is held out. The files are
@@ -68,6 +68,9 @@ func WriteMaterial(
 	return m.count, m.describe(filepath.Join(dir, "pictures.csv"), looks, whole)
 }
 
+// wideSide is the side of a wide crop in samples: that of the age model's input plus an eighth of it on each side.
+const wideSide = 280
+
 // material are the crops written so far.
 type material struct {
 	lock   sync.Mutex
@@ -84,7 +87,11 @@ type cropPlace struct {
 }
 
 func (m *material) add(i int, s *shot, seen *vision.Observation) error {
-	pixels, place := vision.WideCrop(seen)
+	values, place := seen.Around(0.125, wideSide)
+	pixels := make([]byte, len(values))
+	for i, v := range values {
+		pixels[i] = uint8(v + 0.5)
+	}
 	in := s.inner
 	m.lock.Lock()
 	row := m.count

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/inference"
 )
 
 // FileName is the curve in a models directory.
@@ -98,7 +98,22 @@ func Parse(text []byte) (*Curve, error) {
 }
 
 // Write stores the curve and replaces an older one atomically.
-func (c *Curve) Write(path string) error { return inference.WriteJSON(path, c) }
+func (c *Curve) Write(path string) error { return WriteJSON(path, c) }
+
+// WriteJSON stores v as a file of a models directory and replaces an older one
+// atomically.
+func WriteJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := path + ".part"
+	//nolint:gosec // no secret: the server may run as another user
+	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
 
 // Counts holds how many pictures reach each cutoff from Lowest to Highest. It is written
 // as numbers in one string, so that files stay readable.

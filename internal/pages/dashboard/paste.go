@@ -27,7 +27,7 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"lookup.silent", "paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_order", "lookup.session",
+			"paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_order", "lookup.session",
 			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.event",
 			"lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
@@ -64,7 +64,7 @@ type pasteView struct {
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
 	Places   []desk.ShopView // on the operator's pages, tenants in which sessions are searched
-	Guide    string          // address of the documentation, with the words of Sought
+	Guide    string          // address of the documentation, with the words of Sought, or of support's guide
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
@@ -75,6 +75,8 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 		v.Guide = r.Docs()
 		if words := f.Value("text"); askable(words) {
 			v.Guide, v.Sought, r.Sought = v.Guide+"#q="+url.QueryEscape(words), words, words
+		} else if v.Of == "paste" {
+			v.Guide += "/support"
 		}
 		v.Form = f.With("text", "")
 		return r.Show(status, "paste", v)

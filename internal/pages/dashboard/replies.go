@@ -58,11 +58,6 @@ func readReplies() (replies, error) {
 			}
 			all[key] = append(all[key], reply{texts["tag"], texts["name"], texts[key]})
 		}
-		for key, text := range texts {
-			if strings.HasPrefix(key, "said ") { // of a section of support's guide: words of shoppers in this language
-				all[key] = append(all[key], reply{Text: text})
-			}
-		}
 		if err := all.help(texts["tag"]); err != nil {
 			return nil, err
 		}

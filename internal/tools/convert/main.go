@@ -48,7 +48,14 @@ func run(from, to string) error {
 		manifest.Models[role] = file
 	}
 	path := filepath.Join(to, inference.ManifestName)
-	if err := inference.WriteJSON(path, manifest); err != nil {
+	text, err := json.MarshalIndent(manifest, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".part", append(text, '\n'), readable); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".part", path); err != nil { // at once: a manifest says that the rest is complete
 		return err
 	}
 	log.Printf("%s: %d models and ONNX Runtime", path, len(manifest.Models))
