@@ -161,6 +161,9 @@ func (v storyView) real() storyView {
 // replyParts are the keys of the answer, of what its first paragraph adds, which is why the last attempt gave no result
 // and what helps, and of ways without this camera, a paragraph each.
 func (v storyView) replyParts() (key string, because, ways []string) {
+	if v.Why == session.WhyAgain && !v.Begun { // the time was up before a face was there to begin with
+		v.Why = session.NoteFaceless
+	}
 	key = v.replyKey()
 	switch {
 	case key == "disabled", key == "under_age", key == v.Why:

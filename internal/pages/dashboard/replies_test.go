@@ -63,8 +63,9 @@ func TestRepliesNameAnotherDevice(t *testing.T) {
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	const faceless = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"camera_faceless"}]'`
 	for set, picks := range map[string]bool{
-		"opened_at = created_at" + faceless:                     true,
-		"opened_at = created_at, status = 'EXPIRED'" + faceless: true,
+		"opened_at = created_at" + faceless:                                                 true,
+		"opened_at = created_at" + strings.Replace(faceless, "camera_faceless", "again", 1): true,
+		"opened_at = created_at, status = 'EXPIRED'" + faceless:                             true,
 		"opened_at = created_at, begun_at = created_at, cutoff = 25, document_opened_at = created_at, " +
 			`setbacks = '[{"At":"2001-01-02T03:04:05Z","Why":"browser_missing"}]'`: false,
 	} {

@@ -38,7 +38,7 @@ func TestStory(t *testing.T) {
 		`, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"astray"},{"At":"2099-01-02T03:04:05Z","Why":"`
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "Your age check has not started yet.", ""},
-		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.",
+		{"opened_at = created_at", "The shopper has opened the link. No face has been checked yet.",
 			"Your age check is still open.\n\nPlease", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still " +
 			"open.\n\nPlease", ""},
@@ -106,8 +106,8 @@ func TestStory(t *testing.T) {
 			"A test forced the camera check to end in a fallback. The shopper is now asked for a document.</li>",
 			"no shopper waits", "",
 		},
-		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. The check of a face " +
-			"has not begun. The browser said that the camera is blocked for the page.</li>",
+		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. No face has been " +
+			"checked yet. The browser said that the camera is blocked for the page.</li>",
 			"still open. Your camera gave the page no picture. Allow the camera for this page in your browser", ""},
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
 			"The shopper is at the camera check.</li>", "Your age check is still open.\n\nPlease", ""},
@@ -115,8 +115,8 @@ func TestStory(t *testing.T) {
 			"no face was checked in time. The browser said that it found no camera.</li>",
 			"no picture.\n\nPlease start a new check in our shop: you get a new link there. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
-			"The shopper has opened the link. The check of a face has " +
-				"not begun. The camera ran, and no face was seen well enough to begin.</li>",
+			"The shopper has opened the link. No face has been " +
+				"checked yet. The camera ran, and no face was seen well enough to begin.</li>",
 			"still open. No face was in the picture: uncover the camera", ""},
 		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The camera made no estimate: its check was " +

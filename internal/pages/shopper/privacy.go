@@ -16,6 +16,5 @@ type privacyView struct {
 
 // showPrivacy answers GET /privacy: what a check processes, and what is stored.
 func (p *Pages) showPrivacy(c echo.Context) error {
-	v := &privacyView{layout{Path: PrivacyPath}, int(p.cfg.Retention.Hours() / 24)}
-	return p.render(c, http.StatusOK, "privacy", v)
+	return p.render(c, http.StatusOK, "privacy", &privacyView{layout{Path: c.Path()}, int(p.cfg.Retention.Hours() / 24)})
 }

@@ -52,7 +52,7 @@ func TestWhyAndWhatNow(t *testing.T) {
 			b.get(link + "?force=fallback")
 			b.get(link + "?force=fallback")
 			return link
-		}, whyDocument},
+		}, whyDeclined},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, test.settings, scripted(stepFraming, stepBegun, verdict(age.VerdictBelow, 16.2)))

@@ -338,7 +338,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		return websocket.StatusTryAgainLater, "failed"
 	case err != nil && work.Err() != nil:
 		return endOf(work)
-	case isForeign(err):
+	case slices.ContainsFunc(foreign, func(known error) bool { return errors.Is(err, known) }):
 		return refusal(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return websocket.StatusTryAgainLater, "busy"
@@ -371,8 +371,6 @@ func refusal(err error) (websocket.StatusCode, string) {
 	return websocket.StatusPolicyViolation, "not a frame of this check"
 }
 
-// isForeign reports an error that no honest page causes.
-func isForeign(err error) bool {
-	return slices.ContainsFunc([]error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder,
-		vision.ErrFrameTooLarge, age.ErrFinished}, func(known error) bool { return errors.Is(err, known) })
-}
+// foreign are the errors that no honest page causes.
+var foreign = []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge,
+	age.ErrFinished}

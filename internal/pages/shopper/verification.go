@@ -218,11 +218,11 @@ var reasons = []reason{whyEstimate, whyNoEstimate, whyNoCamera, whyDocument, why
 // whyOf returns why a session ended in FALLBACK. It reveals nothing that the shopper did not see.
 func whyOf(s session.Session) reason {
 	switch {
-	case s.Source == session.SourceDocument && s.Shown() == "":
+	case s.DocumentOpenedAt != nil && s.Shown() == "": // also where a test left the document out
 		return whyDeclined
 	case s.Source == session.SourceDocument && s.Why() == session.WhyUnlive:
 		return whyNoPerson
-	case s.DocumentOpenedAt != nil: // also where a test forced how the document check ends
+	case s.DocumentOpenedAt != nil:
 		return whyDocument
 	case s.Source == session.SourceCamera && s.Basis.Cutoff == nil:
 		return whyNoEstimate
