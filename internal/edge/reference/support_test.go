@@ -47,6 +47,7 @@ func TestSupportInTwoLanguages(t *testing.T) {
 	base := serve(t)
 	quotes := regexp.MustCompile(`^(?:\*[^*]+\*[.] )?["„]`)
 	alone := regexp.MustCompile(`^(?:\*[^*]+\*[.] )?(?:["„][^"“]+["“] ?)+(?:Auskunft und Löschung nach der DSGVO\.)?$`)
+	quote := regexp.MustCompile(`["„][^"“]+["“]`)
 	said := map[string]string{"en": "\n**Say", "de": "\n**Sagen"}
 	part := regexp.MustCompile(`(?m)^(#+ |\||\d\. |- )`)
 	parts := map[string]string{}
@@ -60,6 +61,9 @@ func TestSupportInTwoLanguages(t *testing.T) {
 		for paragraph := range strings.SplitSeq(text, "\n\n") { // what shoppers say stands by itself
 			if quotes.MatchString(paragraph) && !alone.MatchString(paragraph) {
 				t.Errorf("%s says more beside what shoppers say: %s", name, paragraph)
+			}
+			if n := len(quote.FindAllString(paragraph, -1)); quotes.MatchString(paragraph) && n > 3 {
+				t.Errorf("%s begins a section with %d quotes, want at most 3: %s", name, n, paragraph)
 			}
 		}
 		if n := strings.Count(text, said[language]); n < 6 {

@@ -399,6 +399,13 @@ const helped = {
   unfair: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
   discrimination: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
   "speak to a human": "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+  "move closer": "the-camera-check-does-not-go-on",
+  "hold still but I am": "the-camera-check-does-not-go-on",
+  "the arrows never end": "the-camera-check-does-not-go-on",
+  "started over three times": "the-camera-check-does-not-go-on",
+  "Turn towards the light": "the-camera-check-does-not-go-on",
+  "every order": "must-a-shopper-do-this-at-every-order",
+  "already verified last week": "must-a-shopper-do-this-at-every-order",
   "I paid and nothing happened": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
 };
 
@@ -436,6 +443,9 @@ const mitText = {
   "Wallet sagte OK": "es-geht-mit-dem-dokument-nicht-weiter",
   abgebucht: "geld-für-die-prüfung-und-erstattungen",
   Diskriminierung: "ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei",
+  "Pfeile hören nicht auf": "es-geht-mit-der-kamera-nicht-weiter",
+  "Kommen Sie näher": "es-geht-mit-der-kamera-nicht-weiter",
+  "bei jeder Bestellung": "muss-ein-kunde-das-bei-jeder-bestellung-tun",
   "bezahlt und nichts passiert": "bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
 };
 
