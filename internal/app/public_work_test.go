@@ -41,7 +41,7 @@ var publicWork = []struct{ what, function, call, turn string }{
 	{"compression", "pages/page/compress.go pack", "compressor.writer.Write(", "ctx.Err()"},
 	{"files for download", "pages/dashboard/desk/download.go Download", "fill(ctx", "r.BeginDownload()"},
 	{"lists of sessions as CSV", "pages/dashboard/sessions_export.go exportSessions", "exportLine(", "Insight.Export(ctx"},
-	{"ledgers as CSV", "pages/dashboard/billing.go downloadLedger", "ledgerLine(", "p.ledgerBatch(ctx"},
+	{"ledgers as CSV", "pages/dashboard/billing.go downloadLedger", "ledgerLine(", "p.cfg.Billing.EntriesBetween(limited"},
 }
 
 // TestPublicWorkTakesTurns walks the list, and finds no function beside it that makes one

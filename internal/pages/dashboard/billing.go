@@ -187,7 +187,10 @@ func (p *Pages) downloadLedger(r *desk.Request) error {
 	return downloadTable(r, "ledger-"+from.Format("2006-01")+".csv", ledgerColumns,
 		func(ctx context.Context, write func([][]string) error) error {
 			for last, more := (billing.Entry{}), true; more; {
-				entries, err := p.ledgerBatch(ctx, r.Tenant.ID, from, last)
+				limited, cancel := context.WithTimeout(ctx, desk.ReadBatch)
+				until := from.AddDate(0, 1, 0)
+				entries, err := p.cfg.Billing.EntriesBetween(limited, r.Tenant.ID, from, until, last, billing.MaxPage)
+				cancel()
 				if err != nil {
 					return err
 				}
@@ -220,14 +223,6 @@ func ledgerLine(t tenant.Tenant, e billing.Entry, note string) []string {
 		e.CreatedAt.UTC().Format(exportTime), csvText(t.Name), string(e.Kind), string(e.Source), e.Period,
 		strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note),
 	}
-}
-
-func (p *Pages) ledgerBatch(
-	ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry,
-) ([]billing.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
-	defer cancel()
-	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
 }
 
 // csvText returns a text in a form that spreadsheets do not interpret as a formula.

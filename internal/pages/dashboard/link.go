@@ -124,7 +124,9 @@ func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *de
 		if v.Into, err = p.cfg.Tenants.Tenant(r.Ctx(), *link.TenantID); err == nil {
 			options, err = p.cfg.Accounts.SetUpOptions()
 		}
-		v.Me = p.visitor(r).User().Name
+		if who, failed := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie)); failed == nil {
+			v.Me = who.User().Name
+		}
 	default:
 		options, err = p.cfg.Accounts.SetUpOptions()
 	}
@@ -133,15 +135,6 @@ func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *de
 	}
 	v.Passkey = p.offer(options)
 	return r.Show(status, screen, v)
-}
-
-// visitor returns who is signed in, on a page for anyone. It returns the zero identity if nobody is.
-func (p *Pages) visitor(r *desk.Request) account.Identity {
-	who, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
-	if err != nil {
-		return account.Identity{}
-	}
-	return who
 }
 
 // useLinkAs uses a link for a person who is not signed in.

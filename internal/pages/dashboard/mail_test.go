@@ -82,6 +82,14 @@ func TestLookUpMailWithALink(t *testing.T) {
 			searched(t, support, base+"/paste?part=found&lang=en", mail+ref, "", `<ul class="hits"><li><a href="`+leads, guide)
 		}
 		searched(t, support, base+"/paste?lang=en", mail+made.VerificationURL, "", ">Fallback<")
+		cut := made.VerificationURL[:len(made.VerificationURL)-9]
+		for _, text := range []string{mail + cut, "my link is " + cut + "… and it is refused", "Look: " + cut + "!"} {
+			searched(t, support, base+"/paste?lang=en", text, "", "This link is cut off: 43 characters")
+		}
+		searched(t, support, base+"/paste?lang=en", "zebra lion tiger monkey", "", "Neither a session nor the guide",
+			`/docs/support" data-testid="search-docs"`)
+		searched(t, support, base+"/paste?lang=en", "Jane van Doe", "", "has this name")
+		searched(t, support, base+"/paste?lang=en", "517 jane "+cut, "", "This link is cut off: 43 characters")
 		searched(t, support, base+"/paste?lang=en", mail+theirs.VerificationURL, "", guide, "No session of yours has this link")
 		searched(t, support, base+"/paste?lang=en", mail+theirs.SessionID, "", guide, "No session of yours has this ID")
 	})

@@ -27,7 +27,7 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_order", "lookup.session",
+			"paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_answer", "paste.no_order", "lookup.session",
 			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.event",
 			"lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
@@ -42,11 +42,14 @@ func (p *Pages) paste() desk.Feature {
 	return f
 }
 
+// maxSought is how many words are looked up as names; more are a sentence.
+const maxSought = 3
+
 // askable reports whether a text is a few words for the search of the documentation: no secret, link or
 // long text. They stand in the part of an address that browsers send nowhere.
 func askable(text string) bool {
 	words := strings.Split(text, " ")
-	return len(words) <= 6 && !slices.ContainsFunc(words, func(word string) bool {
+	return len(words) <= maxSought && !slices.ContainsFunc(words, func(word string) bool {
 		return word == "" || utf8.RuneCountInString(word) > 24 || strings.ContainsFunc(word, func(r rune) bool {
 			return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(".'’-", r)
 		})
@@ -59,7 +62,7 @@ type pasteView struct {
 	Form     *desk.FormView
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing
-	NoOrder  bool            // one of them has a number that is no session's order, or a mail's ID or link is none
+	NoOrder  bool            // one of them has a number that is no session's order, or a mail's ID or link is none or cut
 	Lost     bool            // a search found nothing
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
@@ -102,9 +105,7 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err erro
 	v.Nothing = page.Say("paste.no_" + string(given.kind))
 	switch given.kind {
 	case pastedWord:
-		if noNumber.MatchString(given.text) {
-			v.Nothing = page.Say("paste.no_name")
-		}
+		v.Nothing, v.NoOrder = unfound(given.text)
 		return p.findWord(r, v, given.text)
 	case pastedEvent:
 		record, unknown := p.eventLink(r, given.text)
@@ -131,6 +132,19 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err erro
 		v.NoOrder, v.Hits = v.Hits == nil, append(v.Hits, guide...)
 	}
 	return cmp.Or(err, failed)
+}
+
+// unfound is what is said of words that find nothing, and whether a link among them is cut.
+func unfound(text string) (said page.Text, cut bool) {
+	switch {
+	case cutPattern.MatchString(text):
+		return page.Say("paste.no_cut"), true
+	case !noNumber.MatchString(text):
+		return page.Say("paste.no_word"), false
+	case len(strings.Fields(text)) > maxSought:
+		return page.Say("paste.no_answer"), false
+	}
+	return page.Say("paste.no_name"), false
 }
 
 // findDeleted fills in when the session with an ID was deleted, and for those who read the audit log by whom.

@@ -18,7 +18,6 @@ type pastedKind string
 const (
 	pastedSecret  pastedKind = "secret" // a secret or an API key; its text is not kept
 	pastedLink    pastedKind = "link"   // of a verification
-	pastedCut     pastedKind = "cut"    // such a link without its end
 	pastedEvent   pastedKind = "event"
 	pastedSession pastedKind = "session"
 	pastedWord    pastedKind = "word" // what findWord finds, such as an order or a name, or several
@@ -29,7 +28,7 @@ const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
 var (
 	secretPattern  = regexp.MustCompile(`^["']?(?:svc_(?:test|live)_|whsec_|rdsec_)`)
 	linkPattern    = regexp.MustCompile(`(?:/v/|^)([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
-	cutPattern     = regexp.MustCompile(`^\S*/v/[A-Za-z0-9_-]{0,42}…?$`)
+	cutPattern     = regexp.MustCompile(`/v/[A-Za-z0-9_-]{0,42}[…"'>).,;:!?]*(?:\s|$)`) // such a link without its end
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
 )
@@ -53,9 +52,6 @@ func recognize(text string) pasted {
 	}
 	if all := sessionPattern.FindAllString(text, -1); all != nil {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
-	}
-	if cutPattern.MatchString(text) {
-		return pasted{kind: pastedCut}
 	}
 	words := strings.TrimRight(strings.TrimLeft(text, "\"'(…. \t\n"), "\"').,;:!? \t\n")
 	control := func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"encoding/json"
 	"io/fs"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,10 @@ func TestTheShopWasNotTold(t *testing.T) {
 				if strings.Contains(body, ">Webhook not accepted</span>") != tt.marked {
 					t.Errorf("%s: whether %s marks the session is wrong", tt.set, list)
 				}
+			}
+			_, found := support.Post(t, base+"/paste?part=found", url.Values{"text": {"1042"}})
+			if strings.Contains(found, ">Webhook not accepted</span>") != tt.marked {
+				t.Errorf("%s: whether the search marks the session is wrong: %s", tt.set, found)
 			}
 		}
 		searched(t, support, base+"/paste", "webhook not accepted", base+"/sessions?status=UNTOLD")

@@ -71,7 +71,10 @@ func New(cfg Config) (*Desk, error) {
 		d.host = plainHost(u.Scheme, u.Host)
 	}
 	screens := []string{}
-	keys := ownKeys()
+	keys := []string{"form.missing", "form.choice", "form.unreadable"}
+	for _, name := range failures {
+		keys = append(keys, "error."+name+".title", "error."+name+".body")
+	}
 	funcs := maps.Clone(blocks)
 	for _, f := range cfg.Features {
 		d.routes = append(d.routes, f.Routes...)

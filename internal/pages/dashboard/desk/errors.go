@@ -24,11 +24,15 @@ type errorView struct {
 }
 
 // Error writes the page of a failed request. The page depends only on the failure and on who is logged in, so
-// that an object of another tenant looks exactly like a missing one.
+// that an object of another tenant looks exactly like a missing one. Who is logged in has the navigation there.
 func (d *Desk) Error(c echo.Context, status int, cause error) {
 	v := &errorView{Name: failureOf(status, cause)}
 	if status == http.StatusNotFound {
-		v.Layout = d.layoutOfVisitor(c)
+		r := &Request{Context: c, desk: d}
+		var failed error
+		if r.Who, failed = d.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(UserCookie)); failed == nil {
+			v.Layout = r.layout()
+		}
 	}
 	if errors.Is(cause, ErrSent) {
 		status = http.StatusConflict
@@ -37,17 +41,6 @@ func (d *Desk) Error(c echo.Context, status int, cause error) {
 		d.cfg.Logger.ErrorContext(c.Request().Context(), "error page failed", "status", status)
 		_ = c.NoContent(status) // the connection is gone
 	}
-}
-
-// layoutOfVisitor returns the frame of a page that does not exist: for those who are
-// logged in the one with their navigation, for anybody else the one without.
-func (d *Desk) layoutOfVisitor(c echo.Context) Layout {
-	r := &Request{Context: c, desk: d}
-	var err error
-	if r.Who, err = d.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(UserCookie)); err != nil {
-		return Layout{}
-	}
-	return r.layout()
 }
 
 // refuseMember writes the page of a refusal for a member of the tenant. The page has

@@ -135,12 +135,3 @@ func (r *Request) Nav(groups []NavGroup) []NavGroupView {
 func Href(pattern, tenant, mode string) string {
 	return strings.Replace(strings.Replace(pattern, ":tenant", tenant, 1), ":mode", mode, 1)
 }
-
-// ownKeys lists the texts of forms and of the error pages whose keys are composed.
-func ownKeys() []string {
-	keys := []string{"form.missing", "form.choice", "form.unreadable"}
-	for _, name := range failures {
-		keys = append(keys, "error."+name+".title", "error."+name+".body")
-	}
-	return keys
-}
