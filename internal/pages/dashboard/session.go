@@ -70,6 +70,7 @@ type sessionView struct {
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
 	Shop   tenant.Tenant
+	Now    time.Time
 	Offers []page.Text // what its check offers now at the target age
 	State  statusView
 	Curl   string
@@ -84,6 +85,7 @@ type sessionView struct {
 	Forced   []outcomeView           // links that force a result, in test mode
 	Clock    *clockView              // in test mode
 	Same     records[sessionRowView] // the newest with the same order, this one too; empty without others
+	Passed   *sessionRowView         // the one of them whose pass counts for the shopper, or nil
 	Pruned   *time.Time              // when it is deleted by itself; nil for never
 	timelineView
 }
@@ -128,6 +130,14 @@ func (v *sessionView) Told() storyView {
 func (v *sessionView) Untold() bool {
 	return v.Event != nil && (v.Event.Status == webhook.StatusFailed || v.Event.Status == webhook.StatusWaiting ||
 		v.Event.Status == webhook.StatusPending && v.Event.LastClass != "")
+}
+
+// instead reports that another check of the order passed, so that the shopper has nothing more to do here: a later
+// one for this age, or any while this one can say nothing else to the shop.
+func (v *sessionView) instead(other sessionRowView) bool {
+	silent := v.Status == session.StatusPending || v.Status == session.StatusExpired
+	return v.Status != session.StatusPassed && other.Status.Status == session.StatusPassed &&
+		other.TargetAge >= v.TargetAge && (silent || other.ID.String() > v.ID.String())
 }
 
 // timelineView is a session's timeline.
@@ -192,7 +202,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, Shop: r.Tenant, State: statusView{record.Status}}
+	v := &sessionView{Record: record, Shop: r.Tenant, State: statusView{record.Status}, Now: p.cfg.Now().UTC()}
 	v.Base, v.List, v.Events, v.Docs = p.cfg.URL, r.Href(sessionsPath), eventsPath(r), r.Docs()
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
@@ -200,11 +210,6 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if p.cfg.Retention > 0 {
 		v.Pruned = new(record.CreatedAt.Add(p.cfg.Retention))
 	}
-	v.Replies = p.replies.of(v.Told(), p.cfg.Now().In(r.Zone()))
-	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
-	slices.SortFunc(v.Replies, func(a, b reply) int {
-		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
-	})
 	if record.OrderRef != "" {
 		same, err := p.cfg.Insight.Find(r.Ctx(), r.Scope(), insight.Order, record.OrderRef, maxHits)
 		if err != nil {
@@ -214,6 +219,16 @@ func (p *Pages) showSession(r *desk.Request) error {
 			v.Same = newRows(same, v.List)
 		}
 	}
+	told := v.Told()
+	if at := slices.IndexFunc(v.Same, v.instead); at >= 0 {
+		v.Passed = &v.Same[at]
+		told = storyView{untold: v.Passed.Untold, Story: insight.Story{Status: session.StatusPassed, Test: told.real().Test}}
+	}
+	v.Replies = p.replies.of(told, p.cfg.Now().In(r.Zone()))
+	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
+	slices.SortFunc(v.Replies, func(a, b reply) int {
+		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
+	})
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}

@@ -63,34 +63,40 @@ func TestChecksOfOneOrder(t *testing.T) {
 	})
 }
 
-// TestALaterCheckPassed: of an order of which a later check passed, the page of an earlier one that did not leads to that
-// and has no reply; neither has its part that is read again. An earlier check that passed changes nothing.
-func TestALaterCheckPassed(t *testing.T) {
+// TestAnotherCheckPassed: of an order of which another check passed that counts, the page leads to that on top and has
+// the reply to a shopper who passed, in its part that is read again, too. A pass before a refusal changes nothing,
+// nor does one for a lower age.
+func TestAnotherCheckPassed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		support := member(t, g, shop.Tenant.ID, account.Support)
 		first, last := g.Create(t, shop.Test.APIKey, 18).SessionID, g.Create(t, shop.Test.APIKey, 18).SessionID
 		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/"
 		g.Exec(t, "UPDATE sessions SET order_ref = '1042'")
-		const passed, refused = "status = 'PASSED'", "status = 'FALLBACK'"
-		for _, tt := range []struct {
-			first, last string
-			later       bool
-		}{
-			{refused, passed, true}, {"status = 'SPOOF'", passed, true}, {"status = 'EXPIRED'", passed, true},
-			{"status = 'PENDING'", passed, true}, {passed, passed, false}, {refused, refused, false}, {passed, refused, false},
+		const passed, refused, open = "status = 'PASSED'", "status = 'FALLBACK'", "status = 'PENDING'"
+		const spoof, expired, younger = "status = 'SPOOF'", "status = 'EXPIRED'", passed + ", target_age = 16"
+		for _, tt := range []struct{ first, last, leads string }{
+			{refused, passed, first}, {spoof, passed, first}, {expired, passed, first}, {open, passed, first},
+			{passed, open, last}, {passed, expired, last}, {passed, passed, ""}, {refused, refused, ""}, {passed, refused, ""},
+			{passed, spoof, ""}, {refused, younger, ""}, {younger, open, ""},
 		} {
 			const ended = ", source = 'camera', completed_at = created_at WHERE id = '"
+			g.Exec(t, "UPDATE sessions SET target_age = 18")
 			g.Exec(t, "UPDATE sessions SET "+tt.first+ended+first+"'")
 			g.Exec(t, "UPDATE sessions SET "+tt.last+ended+last+"'")
-			for _, id := range []string{first, last} {
-				for _, part := range []string{"", "?part=story"} {
-					_, body := support.Get(t, page+id+part)
-					leads := strings.Contains(body, `<a href="`+page+last+`" data-testid="later">A later check of this order passed`)
-					replies := strings.Contains(body, `data-testid="copy-reply"`) || strings.Contains(body, `data-testid="reply"`)
-					if want := tt.later && id == first; leads != want || replies == want {
-						t.Errorf("%s, then %s: leads to the later check %t, replies %t, of the first %t%s", tt.first, tt.last, leads,
-							replies, id == first, part)
+			for id, set := range map[string]string{first: tt.first, last: tt.last} {
+				_, body := support.Get(t, page+id)
+				other := map[string]string{first: last, last: first}[id]
+				leads := strings.Contains(body, `data-testid="later"><a href="`+page+other+`">Another check of this order passed`)
+				if leads != (id == tt.leads) || leads && strings.Contains(body, `data-testid="still-open"`) {
+					t.Errorf("%s, then %s: leads to the other check %t, of the first %t", tt.first, tt.last, leads, id == first)
+				}
+				_, part := support.Get(t, page+id+"?part=story")
+				for _, body := range []string{body, part} {
+					told := between(t, body, `data-testid="tell"`, "copy-reply")
+					done := strings.Contains(told, "Your age check is done. You need to do nothing more.")
+					if done != (leads || strings.HasPrefix(set, passed)) {
+						t.Errorf("%s, then %s: the reply to the first %t: %s", tt.first, tt.last, id == first, told)
 					}
 				}
 			}
@@ -191,6 +197,9 @@ func TestAPageForSupport(t *testing.T) {
 		if strings.Contains(table, "Nothing") || strings.Contains(table, "Estimated age") ||
 			strings.Contains(held, "Digest") || !strings.Contains(none, "Nothing is stored of:") || !strings.Contains(none, " · Estimated age") {
 			t.Errorf("what is held: %s", held)
+		}
+		if of := between(t, held, `data-testid="held-of">`, "</p>"); !strings.Contains(of, shop.Tenant.Name+" · <time") {
+			t.Errorf("the data held are of %s", of)
 		}
 	})
 }
