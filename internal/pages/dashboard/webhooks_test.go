@@ -34,6 +34,10 @@ func failsForLong(t *testing.T, g *gatewaytest.Gateway, d *devBrowser) {
 	if !strings.Contains(d.see(t, 200, "/test/webhooks"), "Refused</strong>: Only 2xx counts") {
 		t.Error("the page does not say why it fails")
 	}
+	_, told := member(t, g, d.shop.Tenant.ID, account.Support).Get(t, d.base+"/test/webhooks")
+	if !strings.Contains(told, "Refused</strong>: Tell your developers") || strings.Contains(told, "Only 2xx counts") {
+		t.Error("support is told what developers do")
+	}
 	g.Exec(t, "UPDATE webhook_events SET status = 'failed'")
 }
 
