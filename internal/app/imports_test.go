@@ -94,14 +94,15 @@ var house = []room{
 	// 10 of pages show what waits for a document and edit typed URLs. 19 of pages say in replies until when a check is
 	// open, and who may go on after a document of somebody too young.
 	// 30 of pages find it by every sentence of the shopper's page, in each of its languages; 1 by any words of a mail.
-	// 27 of pages, taken from check, learn from mails which section of the guide answers another one.
+	// 31 of pages, taken from check, learn from mails which section of the guide answers another one, and keep what was
+	// found for who comes back.
 	// 6 of pages and 1 of backoffice, taken from rules and store, let operators invite another, and show them what a
 	// tenant's owner has set. 3 of pages show a mail's session and what support's guide says of the mail.
 	// 20 of pages and 1 of rules, taken from comments of backoffice that were wrapped early, let operators revoke links to
 	// accounts, and refuse what is known to be refused before they ask. 4 of pages and cmd, 1 of app and 10 of rules warn
 	// of a webhook URL whose host does not exist. 21 of pages, taken from comments of rules that were wrapped early, show
 	// the audit log of the last days alone.
-	{"pages", 15790, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15794, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

@@ -316,6 +316,10 @@ test("the keys / and Ctrl-K lead to one search over both modes, at every width",
   await field.press("Enter");
   await sees(page, "hits");
   await look(page, "lookup-hits");
+  await part(page, "hits").locator("a[href^='/']").first().click();
+  await page.waitForURL((url) => !url.pathname.endsWith("/paste"));
+  await page.goBack();
+  await sees(page, "hits");
   page.kept();
 });
 

@@ -186,6 +186,7 @@ func (p *Pages) logOut(r *desk.Request) (*desk.Question, error) {
 			return err
 		}
 		r.DropCookie(desk.UserCookie)
+		r.Response().Header().Set("Clear-Site-Data", `"cache"`) // which may hold what a search found
 		return r.Done(loginPath, "logged_out")
 	}}, nil
 }

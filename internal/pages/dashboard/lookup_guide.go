@@ -21,13 +21,13 @@ type topics struct {
 	texts  []string         // of each section in both languages, and of the screens in any that it is about
 }
 
-// What counts as about a section: at least minScore, mostOfBest of the best section, which has more than the mails that
-// none answers have of it, and one of the first maxTopics. pieceLetters is how many letters a piece of a word has.
+// What counts as about a section: at least minScore, and mostOfBest of the best section, which has more than the mails
+// that none answers have of it; of the last staffSections, which shoppers never ask about, staffScore and the most. At
+// most maxTopics count. pieceLetters is how many letters a piece of a word has.
 const (
-	minScore     = 7
-	mostOfBest   = 0.5
-	maxTopics    = 3
-	pieceLetters = 5
+	minScore, mostOfBest, maxTopics = 7, 0.5, 3
+	staffSections, staffScore       = 3, 25
+	pieceLetters                    = 5
 )
 
 var (
@@ -136,11 +136,12 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	told = len(slices.DeleteFunc(words, func(word string) bool { return !telling(word, minLetters) }))
 	topics := p.topics()
 	scores := topics.weigh(text)
+	best := slices.Max(scores)
 	for i, s := range p.cfg.Sections(guide, "##") {
 		titled, _ := names(text, lowered(s[0]), "")
 		if titled || len(text) > 16 && strings.Contains(topics.texts[i], text) {
 			scores[i] += 10 * minScore
-		} else if closely && told < 2 {
+		} else if closely && told < 2 || i >= len(topics.texts)-staffSections && scores[i] < max(staffScore, best) {
 			scores[i] = 0
 		}
 		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],

@@ -82,6 +82,7 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 			v.Guide += "/support"
 		}
 		v.Form = f.With("text", "")
+		r.Response().Header().Set("Cache-Control", "private, no-cache") // Back finds the hits again
 		return r.Show(status, "paste", v)
 	}
 	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {

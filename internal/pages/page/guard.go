@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +46,7 @@ func HostedPolicy(public *url.URL) string {
 func (s *Set) writeHeaders(h http.Header, l *Locale) {
 	h.Set("Content-Security-Policy", s.policy)
 	h.Set("Permissions-Policy", s.permissions)
-	h.Set("Cache-Control", "no-store")
+	h.Set("Cache-Control", cmp.Or(h.Get("Cache-Control"), "no-store"))
 	// With no-referrer, browsers would send a null Origin with the pages' own forms.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
