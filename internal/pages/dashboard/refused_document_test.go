@@ -118,11 +118,12 @@ func TestGuideOfEachStory(t *testing.T) {
 	const closed, step, after, over = "a-shopper-closed-the-page", "the-document-step-does-not-go-on",
 		"what-comes-after-a-fallback", "the-link-has-expired"
 	const refused, camera, moves = "a-document-was-refused", "the-camera-does-not-open",
-		"a-shopper-with-a-disability-or-a-covered-face"
+		"the-camera-check-does-not-go-on"
 	for set, part := range map[string]string{
 		"status = 'PENDING'": closed, "opened_at = created_at": closed, begun: closed, begun + later("left"): closed,
 		begun + later("link_other"): closed, begun + later("unmoved"): moves, begun + later("browser_refused"): camera,
 		begun + later("camera_faceless"):            camera,
+		begun + later("hasty"):                      moves,
 		begun + offered:                             step,
 		begun + offered + ", cutoff = 25":           step,
 		begun + offered + later("photo_document"):   step,

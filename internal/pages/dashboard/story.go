@@ -89,7 +89,7 @@ func (v storyView) Guide() string {
 		return "story.guide_document"
 	case about == session.NoteBrowser, about == "camera": // NoteFaceless
 		return "story.guide_camera"
-	case about == session.WhyUnmoved:
+	case slices.Contains(insight.Explained, about):
 		return "story.guide_moves"
 	case about == session.NotePhoto, key == "open_document", key == "wallet_answered", key == "expired" && v.Wallet != "":
 		return "story.guide_step"
