@@ -20,7 +20,7 @@ const (
 	CameraUsedUp    CameraEnd = "used_up"   // no estimate: every attempt was used
 	CameraSkipped   CameraEnd = "skipped"   // no estimate: the shopper went on without the camera
 	CameraSpoof     CameraEnd = "spoof"     // no living person was seen
-	CameraPreferred CameraEnd = "preferred" // the shopper chose a document instead of the camera
+	CameraPreferred CameraEnd = "preferred" // none: by the shopper's choice, or the tenant takes documents only
 	CameraForced    CameraEnd = "forced"    // a test forced a fallback, after which a document is asked for
 )
 

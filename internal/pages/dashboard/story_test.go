@@ -63,8 +63,8 @@ func TestStory(t *testing.T) {
 				"The face did not match the photo in the last document.</li>", "Your age check ended without a valid document.",
 			"No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
-			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
-				"The last document has no full date of birth.</li>", "The time for your age check was up. Your last " +
+			"No camera check was made: the shopper went straight to a document. The shopper did not finish the document " +
+				"check in time. The last document has no full date of birth.</li>", "The time for your age check was up. Your last " +
 				"document was not accepted. That", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
@@ -162,22 +162,24 @@ func TestStory(t *testing.T) {
 		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: its check was skipped.",
 			"The camera could not estimate your age.", "Camera"},
 		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true",
-			"The shopper preferred a document to the camera. The shopper is now asked for a document.",
+			"No camera check was made: the shopper went straight to a document. The shopper is now asked for a document.",
 			"still open and now asks for a document",
 			""},
 		{
 			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
-			"The shopper preferred a document to the camera. ", "Your age check is done. You need", "Wallet",
+			"No camera check was made: the shopper went straight to a document. ", "Your age check is done. You need",
+			"Wallet",
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, document_way = 'wallet', status = 'FALLBACK', " +
 				"source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper’s documents were then refused",
+			"No camera check was made: the shopper went straight to a document. The shopper’s documents were then " +
+				"refused",
 			"No document from your wallet app was accepted", "No document accepted",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper then declined a document.",
+			"No camera check was made: the shopper went straight to a document. The shopper then declined a document.",
 			"You ended your age check without showing a document.", "Document declined",
 		},
 		{
@@ -259,7 +261,7 @@ func TestTheTimelineIsTrue(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	for set, says := range map[string]string{
-		"document_preferred = true":          "<strong>No camera check</strong></p><p class=\"muted\">The shopper preferred",
+		"document_preferred = true":          "<strong>No camera check</strong></p><p class=\"muted\">The shopper went",
 		"attempts = 0":                       "<strong>No camera check</strong></p><p class=\"muted\">No estimate: the camera",
 		"begun_at = created_at, cutoff = 25": "<strong>Camera check ended</strong></p><p class=\"muted\">The estimate was",
 		`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"doubtful"}]'`: "The pictures did not clearly show one document</p>",

@@ -143,7 +143,7 @@ type DocumentOutcome string
 // The outcomes. Those about a document that was read have a way.
 const (
 	DocumentOffered   DocumentOutcome = "offered"
-	DocumentPreferred DocumentOutcome = "preferred" // offered because the shopper chose it instead of the camera
+	DocumentPreferred DocumentOutcome = "preferred" // the shopper chose it, or the tenant takes documents only
 	DocumentDeclined  DocumentOutcome = "declined"
 	DocumentRefused   DocumentOutcome = "refused" // a document was read and refused
 	DocumentFailed    DocumentOutcome = "failed"  // the check ended as not passed
