@@ -143,6 +143,9 @@ func TestDocumentOnlyIsForced(t *testing.T) {
 		if s := f.stored(link); a.StatusCode != want.status || s.Status != want.end {
 			t.Errorf("%s: %d, %s", force, a.StatusCode, s.Status)
 		}
+		if force == "fallback" {
+			contains(t, a.body, "You ended the check without showing a document")
+		}
 	}
 }
 

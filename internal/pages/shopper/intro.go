@@ -13,10 +13,9 @@ import (
 type introView struct {
 	layout
 	exit
-	Consents  bool // the shopper will be asked whether to share the estimate
-	CameraOff bool // only forced outcomes work
-	// DocumentOnly says that a document is shown and no estimate made.
-	DocumentOnly bool
+	Consents     bool          // the shopper will be asked whether to share the estimate
+	CameraOff    bool          // only forced outcomes work
+	DocumentOnly bool          // a document is shown and no estimate made
 	Ways         []session.Way // of the document check, instead of the camera or alone; empty if there is none
 	Code         string        // which the other screen shows too, on the phone of a hand-over
 }

@@ -216,9 +216,10 @@ const (
 var reasons = []reason{whyEstimate, whyNoEstimate, whyNoCamera, whyDocument, whyNoPerson, whyDeclined}
 
 // whyOf returns why a session ended in FALLBACK. It reveals nothing that the shopper did not see.
-func whyOf(s session.Session) reason {
+func whyOf(v visit) reason {
+	s, forced := v.sess, v.tenant.DocumentOnly && v.sess.Source == session.SourceForced
 	switch {
-	case s.DocumentOpenedAt != nil && s.Shown() == "": // also where a test left the document out
+	case (s.DocumentOpenedAt != nil || forced) && s.Shown() == "": // also where a test left the document out
 		return whyDeclined
 	case s.Source == session.SourceDocument && s.Why() == session.WhyUnlive:
 		return whyNoPerson
@@ -244,7 +245,7 @@ type fallbackView struct {
 // fallbackOf returns the page of a refusal. About a camera without pictures, it says the same as support's page.
 func (p *Pages) fallbackOf(v visit) *fallbackView {
 	story := insight.StoryOf(v.sess, p.cfg.Sessions.Now())
-	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: story.Refused}
+	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v), Refused: story.Refused}
 	kind, _, _ := session.Setback{Why: story.Why}.Note()
 	switch {
 	case view.Why == whyDocument && (kind == session.NoteWallet || kind == session.WhyDoubtful),
