@@ -92,6 +92,7 @@ const answers = {
   cors: "/docs/integrate#keep-the-api-key-on-your-server",
   "rate limit": "/docs/reference#limits",
   idempotency: "/docs/reference#idempotency",
+  bearer: "/docs/errors#missing-or-malformed-api-key",
   "api key": "/docs/integrate#keep-the-api-key-on-your-server",
   python: "/docs/clients#python",
   "go live": "/docs/go-live#go-live",
