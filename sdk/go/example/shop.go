@@ -71,7 +71,7 @@ func (s *Shop) Handler() http.Handler {
 		order := r.URL.Query().Get("order")
 		cookie, err := r.Cookie("order")
 		own := err == nil && cookie.Value == order
-		if err := s.Returned(order, r.URL.RawQuery); err != nil && !(own && s.shipped(order)) {
+		if err := s.Returned(order, r.URL.RawQuery); err != nil && (!own || !s.shipped(order)) {
 			http.Error(w, "Not verified.", http.StatusForbidden)
 			return
 		}
