@@ -21,6 +21,13 @@ func TestForcedOutcomes(t *testing.T) {
 		{"fallback", session.StatusFallback, "screen-fallback"},
 		{"spoof", session.StatusSpoof, "screen-spoof"},
 	}
+	for _, offered := range []bool{false, true} { // only where the next check offers a document does a spoof's page name it
+		f := newFixture(t, tenant.Tenant{DocumentCheck: offered}, scripted())
+		page := f.browser().get(f.session(false) + "?force=spoof")
+		if strings.Contains(page.body, "begin with a document") != offered || !strings.Contains(page.body, "even light") {
+			t.Errorf("a spoof, with documents %t: %s", offered, page.body)
+		}
+	}
 	for _, test := range tests {
 		t.Run(test.outcome, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{}, nil)

@@ -163,8 +163,9 @@ func goldenScreens() map[string]goldenScreen {
 			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoCamera, Trouble: "missing"} }},
 		"fallback-no-person": {screen: "fallback",
 			view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyNoPerson} }},
-		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
-		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
+		"spoof":            {screen: "spoof", view: func() view { return &introView{layout: live, exit: reviewed} }},
+		"spoof-document":   {screen: "spoof", view: func() view { return &introView{layout: live, exit: shop, Ways: both} }},
+		"onward":           {screen: "onward", view: func() view { return &introView{layout: live, exit: shop} }},
 		"handover-waiting": handover(handoverWaiting),
 		"handover-link": {screen: "handover", view: func() view {
 			v := handover(handoverWaiting).view().(*handoverView)

@@ -127,7 +127,11 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenFallback:
 		return p.render(c, http.StatusOK, "fallback", p.fallbackOf(v))
 	case screenSpoof:
-		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
+		ways, err := p.choices(c, v)
+		if err != nil {
+			return err
+		}
+		return p.render(c, http.StatusOK, "spoof", introOf(v, l, ways))
 	case screenElsewhere:
 		view := p.noticeOf(v, "elsewhere")
 		view.Answered = p.answered(c, v)
@@ -177,7 +181,7 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 // after a form, and the policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
-		return p.render(c, http.StatusOK, "onward", &exitView{layout: p.layoutOf(v), exit: exitOf(v)})
+		return p.render(c, http.StatusOK, "onward", introOf(v, p.layoutOf(v), nil))
 	}
 	return c.Redirect(http.StatusSeeOther, path)
 }
@@ -193,11 +197,6 @@ type exit struct {
 func exitOf(v visit) exit {
 	return exit{Merchant: v.merchant(), TargetAge: v.sess.TargetAge, Leave: v.sess.CancelURL,
 		Review: v.tenant.Links.ReviewURL}
-}
-
-type exitView struct {
-	layout
-	exit
 }
 
 // reason is why a check was refused, as the page of the refusal shows it.
