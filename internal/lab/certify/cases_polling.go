@@ -145,7 +145,7 @@ func (t *trial) otherPassed() {
 
 // resolve gives an order's session a result and makes the shop look it up.
 func (t *trial) resolve(o *order, result session.Result) {
-	t.force(o, result)
+	t.unforced = !t.force(o, result)
 	t.poll(o)
 }
 

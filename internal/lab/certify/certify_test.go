@@ -240,6 +240,25 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 	}
 }
 
+// TestASpoofThatCannotBeForced: no lookup says SPOOF where documents only are taken, so that the
+// case about it does not pass.
+func TestASpoofThatCannotBeForced(t *testing.T) {
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := g.Shop(t, server.URL+"/webhook", func(shop *tenant.Tenant) {
+		shop.SuccessURL, shop.CancelURL, shop.DocumentOnly = server.URL+"/thanks?shop=1", server.URL+"/cancelled", true
+	})
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	shop.use(t, c.Test)
+	*handler = shop
+	for cases, passed := range map[string]bool{"polling.spoof": false, "polling.[fs]*": true} {
+		report, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: []string{cases}})
+		if err != nil || report.Passed() != passed || report.Count(suite.Skipped) != 1 {
+			t.Errorf("%s: %v\n%s", cases, err, show(t, report))
+		}
+	}
+}
+
 // TestAShopThatDoesNotAnswer: a shop that does not answer fails, and is not
 // attacked further.
 func TestAShopThatDoesNotAnswer(t *testing.T) {

@@ -182,14 +182,20 @@ func (r *run) released(o *order) int {
 	return *said.Released
 }
 
-// force gives an order's session a result.
-func (r *run) force(o *order, result session.Result) {
+// force gives an order's session a result. It reports false for a spoof, if no session of the
+// tenant ends so: it checks documents only.
+func (r *run) force(o *order, result session.Result) bool {
 	var err error
 	*o.redirect, err = r.gateway.Force(r.ctx, o.link, result)
-	// No session of a tenant that checks documents only ends as a spoof.
-	if err != nil && (result != session.ResultSpoof || !errors.Is(err, testkey.ErrNotForced)) {
+	switch {
+	case result == session.ResultSpoof && errors.Is(err, testkey.ErrNotForced):
+		return false
+	case err != nil:
 		stopf("the session could not be given a result: %w", err)
+	case must(r.gateway.Pending(r.ctx, o.id)):
+		stopf("the session could not be given a result: it is still open")
 	}
+	return true
 }
 
 // redirectOf returns where the gateway redirects an order's browser after a pass.

@@ -38,6 +38,7 @@ type trial struct {
 	result     Result
 	orders     []*order // each of them is judged
 	unanswered bool
+	unforced   bool   // the gateway gave no session the result that the case is about
 	accepted   bool   // a delivery that must be refused was answered with 2xx
 	let        string // the first of several attacks after which an order was released; "" if this is not known
 	seen       int    // how often watch saw the order released
@@ -140,6 +141,9 @@ func (t *trial) judge() {
 	}
 	if t.accepted && released == 0 {
 		t.result.Problems = append(t.result.Problems, Problem{Code: ProblemAcceptedOnly})
+	}
+	if t.unforced && t.result.Outcome == suite.Passed {
+		t.result.Outcome, t.result.Problems = suite.Skipped, []Problem{{Code: ProblemUnforced}}
 	}
 }
 
