@@ -92,6 +92,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestRefusalNamesItsHelp(t *testing.T) {
+	c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", `</docs/errors#invalid>; rel="help", </docs/errors#other>; rel="help"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	_, err := c.GetSessionStatus(context.Background(), "s")
+	if want := "agegate: 401 Unauthorized, see " + c.baseURL + "/docs/errors#invalid"; text(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestKeyGoesNowhereElse(t *testing.T) {
 	reached := false
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))

@@ -56,13 +56,17 @@ type Error struct {
 	Violations []Violation // of a request that is refused with 422
 	RequestID  string      // names the request in the gateway's log and on the dashboard's page "Rejected requests"
 	RetryAfter time.Duration
+	Help       string // the address of the page that explains it, where the answer names one
 }
 
-// Error returns the status, the detail and the request's ID, which repeat nothing of the request.
+// Error returns the status, the detail, the request's ID and where help is, which repeat nothing of the request.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("agegate: %d %s", e.Status, e.Detail)
 	if e.RequestID != "" {
 		text += " (request " + e.RequestID + ")"
+	}
+	if e.Help != "" {
+		text += ", see " + e.Help
 	}
 	return text
 }
@@ -119,6 +123,11 @@ func newError(res *http.Response, data []byte) *Error {
 	e := &Error{Status: res.StatusCode, Detail: http.StatusText(res.StatusCode), RequestID: res.Header.Get("X-Request-ID")}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	if link, _, ok := strings.Cut(res.Header.Get("Link"), `>; rel="help"`); ok {
+		if help, err := res.Request.URL.Parse(link[strings.LastIndex(link, "<")+1:]); err == nil {
+			e.Help = help.String()
+		}
 	}
 	var body struct {
 		Detail json.RawMessage `json:"detail"`

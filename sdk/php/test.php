@@ -180,5 +180,12 @@ namespace {
             same($status === 402 ? "insufficient_credit" : null, $error->errorCode, $text);
         }
     }
+    $helping = new Answering(new Response(401, ["Link" => '</docs/errors#invalid>; rel="help", </docs/errors>; rel="help"'], "{}"));
+    try {
+        $helping->client()->getSessionStatus("s");
+        same("refused", "accepted", "help");
+    } catch (AgegateException $error) {
+        same("401 Unauthorized, see http://age.example/docs/errors#invalid", $error->getMessage(), "help");
+    }
     echo "ok\n";
 }

@@ -117,6 +117,13 @@ class Test(unittest.TestCase):
             self.assertEqual(str(refused.exception), f"{text} (request R1)")
             self.assertEqual((refused.exception.request_id, refused.exception.retry_after), ("R1", 5))
 
+    def test_the_help(self):
+        client, _ = self.answering(422, '{"detail":[{"type":"missing","loc":["body"]}]}', {
+            "Link": '</docs/errors#missing>; rel="help", </docs/errors#extra>; rel="help"'})
+        with self.assertRaises(AgegateError) as refused:
+            client.get_session_status("s")
+        self.assertEqual(str(refused.exception), f"422 missing at body, see {client._base_url}/docs/errors#missing")
+
     def test_the_key_goes_nowhere_else(self):
         elsewhere, reached = self.answering(200, "{}")
         client, _ = self.answering(302, "", {"Location": elsewhere._base_url})

@@ -79,6 +79,16 @@ test("refusals", async () => {
   assert.equal(await text(302, ""), "302  (request R1)");
 });
 
+test("the help", async () => {
+  const headers = { Link: '</docs/errors#invalid>; rel="help"' };
+  const answer = new Response('{"detail":"Invalid API key"}', { status: 401, headers });
+  Object.defineProperty(answer, "url", { value: "https://age.example.com/api/v1/sessions/s/status" });
+  const help = "https://age.example.com/docs/errors#invalid";
+  await assert.rejects(new Client("https://age.example.com", "svc_test_x", async () => answer).getSessionStatus("s"), {
+    message: `401 Invalid API key, see ${help}`, help,
+  });
+});
+
 test("no answer", async () => {
   const call = new Client("http://127.0.0.1:1", "svc_test_x").getSessionStatus("s");
   await assert.rejects(call, (error) => error instanceof AgegateError && error.status === 0 && error.cause instanceof TypeError

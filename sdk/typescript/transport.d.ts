@@ -1,6 +1,6 @@
 import type { Violation } from "./types.js";
 
-/** A refusal by the gateway, or no answer. Its text is the status, the detail and the request's ID. */
+/** A refusal by the gateway, or no answer. Its text is the status, the detail, the request's ID and where help is. */
 export declare class AgegateError extends Error {
   constructor(response: Response, body: any, options?: ErrorOptions);
   /** 0 where no answer came. */
@@ -13,6 +13,8 @@ export declare class AgegateError extends Error {
   violations: Violation[];
   /** Names the request in the gateway's log and on the dashboard's page "Rejected requests". */
   requestId: string;
+  /** The address of the page that explains the refusal, or empty. */
+  help: string;
   /** Seconds to wait before trying again, or 0. */
   retryAfter: number;
 }

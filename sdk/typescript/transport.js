@@ -1,6 +1,6 @@
 /**
- * A refusal by the gateway, or no answer, which has the status 0 and a cause. Its text is the status, the detail and
- * the request's ID.
+ * A refusal by the gateway, or no answer, which has the status 0 and a cause. Its text is the status, the detail,
+ * the request's ID and where help is.
  */
 export class AgegateError extends Error {
   /**
@@ -14,7 +14,10 @@ export class AgegateError extends Error {
     const text = typeof detail === "string" ? detail
       : violations.map((v) => `${v.type} at ${v.loc.join(".")}`).join(", ") || detail?.message || response.statusText;
     const requestId = response.headers.get("X-Request-ID") ?? "";
-    super(`${response.status || "no answer:"} ${text}${requestId && ` (request ${requestId})`}`, options);
+    const link = /<([^>]*)>; rel="help"/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
+    const help = link && response.url ? new URL(link, response.url).href : link;
+    const more = `${requestId && ` (request ${requestId})`}${help && `, see ${help}`}`;
+    super(`${response.status || "no answer:"} ${text}${more}`, options);
     this.name = "AgegateError";
     this.status = response.status;
     /** @type {string} */
@@ -24,6 +27,7 @@ export class AgegateError extends Error {
     /** @type {import("./types.js").Violation[]} */
     this.violations = violations;
     this.requestId = requestId;
+    this.help = help;
     this.retryAfter = Number(response.headers.get("Retry-After") ?? 0) || 0;
   }
 }

@@ -3,7 +3,7 @@ declare(strict_types=1);
 
 namespace Agegate;
 
-/** A refusal by the gateway. Its message is the status, the detail and the request's ID. */
+/** A refusal by the gateway. Its message is the status, the detail, the request's ID and where help is. */
 final class AgegateException extends \RuntimeException
 {
     /**
@@ -13,6 +13,7 @@ final class AgegateException extends \RuntimeException
      * @param list<array{type: string, loc: list<string|int>, msg: string}> $violations of a request refused with 422
      * @param string $requestId names the request in the gateway's log and on the dashboard's page "Rejected requests"
      * @param int $retryAfter in seconds, or 0
+     * @param string $help the address of the page that explains it, or empty
      */
     public function __construct(
         public readonly int $status,
@@ -21,7 +22,9 @@ final class AgegateException extends \RuntimeException
         public readonly array $violations,
         public readonly string $requestId,
         public readonly int $retryAfter,
+        public readonly string $help = "",
     ) {
-        parent::__construct("$status $detail" . ($requestId === "" ? "" : " (request $requestId)"));
+        parent::__construct("$status $detail" . ($requestId === "" ? "" : " (request $requestId)")
+            . ($help === "" ? "" : ", see $help"));
     }
 }

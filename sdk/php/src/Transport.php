@@ -60,7 +60,7 @@ abstract class Transport
             ? $this->http->send($method, $url, $headers, $text) : $this->sendPSR($method, $url, $headers, $text);
         $answer = json_decode($text, true);
         if (intdiv($status, 100) !== 2 || !is_array($answer)) {
-            throw self::refusal($status, array_change_key_case($given), $answer["detail"] ?? null);
+            throw self::refusal($url, $status, array_change_key_case($given), $answer["detail"] ?? null);
         }
         return $answer;
     }
@@ -87,7 +87,7 @@ abstract class Transport
     }
 
     /** @param array<string, string> $headers */
-    private static function refusal(int $status, array $headers, mixed $detail): AgegateException
+    private static function refusal(string $url, int $status, array $headers, mixed $detail): AgegateException
     {
         $violations = is_array($detail) && array_is_list($detail) ? $detail : [];
         $code = $detail["code"] ?? null;
@@ -98,8 +98,13 @@ abstract class Transport
             default => (string) $detail,
         };
         $wait = $headers["retry-after"] ?? "";
+        preg_match('~<([^>]*)>; rel="help"~', $headers["link"] ?? "", $link);
+        $help = $link[1] ?? "";
+        if (str_starts_with($help, "/")) {
+            $help = preg_replace('~^(https?://[^/]+).*~s', '$1', $url) . $help;
+        }
         return new AgegateException(
             $status, $text ?: $headers[""] ?? "", $code, $violations,
-            $headers["x-request-id"] ?? "", preg_match('~^[0-9]{1,9}$~D', $wait) ? (int) $wait : 0);
+            $headers["x-request-id"] ?? "", preg_match('~^[0-9]{1,9}$~D', $wait) ? (int) $wait : 0, $help);
     }
 }

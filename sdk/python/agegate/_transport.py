@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class AgegateError(Exception):
-    """A refusal by the gateway. Its text is the status, the detail and the request's ID.
+    """A refusal by the gateway. Its text is the status, the detail, the request's ID and where help is.
 
     detail says what went wrong, for people; code is for programs, where the answer has one; violations
     are those of a request that is refused with 422; request_id names the request in the
     gateway's log and on the dashboard's page "Rejected requests";
-    retry_after is in seconds, or 0.
+    retry_after is in seconds, or 0; help is the address of the page that explains it, or empty.
     """
 
-    def __init__(self, status: int, body: Any, headers: Mapping[str, str], reason: str) -> None:
+    def __init__(self, status: int, body: Any, headers: Mapping[str, str], reason: str, url: str = "") -> None:
         detail = body.get("detail") if isinstance(body, dict) else None
         self.status = status
         self.code: str | None = detail.get("code") if isinstance(detail, dict) else None
@@ -34,7 +34,10 @@ class AgegateError(Exception):
         self.request_id = headers.get("X-Request-ID", "")
         wait = headers.get("Retry-After", "")
         self.retry_after = int(wait) if re.fullmatch("[0-9]{1,9}", wait) else 0
-        super().__init__(f"{status} {self.detail}" + (f" (request {self.request_id})" if self.request_id else ""))
+        link = re.search('<([^>]*)>; rel="help"', headers.get("Link", ""))
+        self.help = urllib.parse.urljoin(url, link[1]) if link else ""
+        super().__init__(f"{status} {self.detail}" + (f" (request {self.request_id})" if self.request_id else "")
+                         + (f", see {self.help}" if self.help else ""))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -74,4 +77,5 @@ class Transport:
                     answer = json.load(refused)
                 except ValueError:  # not the gateway's own answer, but a proxy's
                     answer = None
-                raise AgegateError(refused.code, answer, refused.headers, str(refused.reason)) from None
+                raise AgegateError(
+                    refused.code, answer, refused.headers, str(refused.reason), refused.url or "") from None
