@@ -24,7 +24,8 @@ func TestForcedOutcomes(t *testing.T) {
 	for _, offered := range []bool{false, true} { // only where the next check offers a document does a spoof's page name it
 		f := newFixture(t, tenant.Tenant{DocumentCheck: offered}, scripted())
 		page := f.browser().get(f.session(false) + "?force=spoof")
-		if strings.Contains(page.body, "begin with a document") != offered || !strings.Contains(page.body, "even light") {
+		if strings.Contains(page.body, "begin with a document") != offered ||
+			strings.Contains(page.body, "even light") == offered {
 			t.Errorf("a spoof, with documents %t: %s", offered, page.body)
 		}
 	}
