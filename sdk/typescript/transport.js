@@ -63,12 +63,11 @@ export class Transport {
     const sent = new Headers({ "X-API-Key": this.#apiKey });
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value);
     if (body !== undefined) sent.set("Content-Type", "application/json");
-    /** @type {[Response, string]} */
     const [response, text] = await this.#fetch(url, {
       method, headers: sent, body: body === undefined ? null : JSON.stringify(body),
       redirect: "manual", // a redirect would take the key to another address
       signal: AbortSignal.timeout(15_000),
-    }).then(async (answer) => [answer, await answer.text()]).catch((cause) => {
+    }).then(/** @returns {Promise<[Response, string]>} */ async (answer) => [answer, await answer.text()]).catch((cause) => {
       const why = cause.cause?.message || cause.cause?.code || cause.message; // fetch hides why
       throw new AgegateError(Response.error(), { detail: why }, { cause });
     });
