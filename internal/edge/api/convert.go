@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"strings"
 
 	"agegate/gen"
 	"agegate/internal/edge/contract"
@@ -47,8 +46,7 @@ var violationTypes = map[error]string{
 func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
 	found := make([]contract.Violation, len(refused))
 	for i, r := range refused {
-		kind, cause, _ := strings.Cut(cmp.Or(violationTypes[r.Err], "value_error"), ".")
-		found[i] = contract.Violation{Type: kind, Loc: []any{"body", r.Field}, Cause: cause}
+		found[i] = contract.NewViolation(cmp.Or(violationTypes[r.Err], "value_error"), "body", r.Field)
 	}
 	return found
 }

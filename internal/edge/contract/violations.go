@@ -24,10 +24,13 @@ const (
 // are used, never their texts.
 type violations []Violation
 
-func (v *violations) add(kind string, loc ...any) {
+// NewViolation returns a violation of a kind, which is a type, or a type, a dot and a cause.
+func NewViolation(kind string, loc ...any) Violation {
 	kind, cause, _ := strings.Cut(kind, ".")
-	*v = append(*v, Violation{kind, loc, cause})
+	return Violation{kind, loc, cause}
 }
+
+func (v *violations) add(kind string, loc ...any) { *v = append(*v, NewViolation(kind, loc...)) }
 
 // parameter adds the validator's error about a parameter.
 func (v *violations) parameter(p *openapi3.Parameter, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"agegate/internal/edge/contract"
+	"agegate/internal/edge/reference"
 	"agegate/internal/rules/fault"
 )
 
@@ -65,8 +66,7 @@ func kindsOf(err error, status int) []contract.Violation {
 		return kinds
 	}
 	if known, ok := errors.AsType[*fault.Error](err); ok {
-		cause := strings.ReplaceAll(strings.ToLower(known.Message), " ", "-") // as the guide's heading has it
-		return []contract.Violation{{Type: string(known.Code), Cause: cause}}
+		return []contract.Violation{{Type: string(known.Code), Cause: reference.Headings()[known.Message]}}
 	}
 	return []contract.Violation{{Type: strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")}}
 }

@@ -188,9 +188,7 @@ func (p *Pages) showAudit(r *desk.Request) error {
 		return err
 	}
 	v := &auditView{Filter: f, Actions: map[string][]audit.Action{}, Tenants: f.Scope == audit.OnTenants,
-		All:  auditHref(r, audit.Filter{}),
-		Days: daysOf(f), Periods: auditPeriods,
-		Export: operatorAuditExportPath}
+		All: auditHref(r, audit.Filter{}), Days: daysOf(f), Periods: auditPeriods, Export: operatorAuditExportPath}
 	if v.One = r.Route.HasTenant(); v.One {
 		v.Export = r.Editing(auditExportPath)
 	}

@@ -16,9 +16,11 @@ import (
 
 // topics are what the sections of support's guide are about, learned from mails that each of them answers.
 type topics struct {
-	mails  []int            // of each section, and last those that none answers
-	having map[string][]int // for each feature the section of every mail that has it
-	texts  []string         // of each section in both languages, and of the screens in any that it is about
+	guides map[string][][3]string // the sections of the guide in each language, by its name
+	all    int                    // mails
+	mails  []int                  // of each section, and last those that none answers
+	having map[string][]int       // for each feature the section of every mail that has it
+	texts  []string               // of each section in both languages, and of the screens in any that it is about
 }
 
 // What counts as about a section: at least minScore, and mostOfBest of the best section, which has more than the mails
@@ -72,8 +74,10 @@ func featuresOf(text string) (all []string) {
 // readTopics learns the topics: from mails.txt, and from the titles and the quotes of the guide's sections.
 func (p *Pages) readTopics() topics {
 	german, sections := p.cfg.Sections("support"+".de", "##"), p.cfg.Sections("support", "##") // no key of a text
-	t := topics{make([]int, len(sections)+1), map[string][]int{}, make([]string, len(sections))}
+	t := topics{guides: map[string][][3]string{"support": sections, "support" + ".de": german},
+		mails: make([]int, len(sections)+1), having: map[string][]int{}, texts: make([]string, len(sections))}
 	learn := func(i int, mail string) {
+		t.all++
 		t.mails[i]++
 		for _, feature := range featuresOf(mail) {
 			t.having[feature] = append(t.having[feature], i)
@@ -103,10 +107,7 @@ func (p *Pages) readTopics() topics {
 // weigh returns how much a text is about each section, and last about none: complement naive Bayes, the logarithm of
 // how much more often than elsewhere mails to the section have the text's features (Rennie et al., ICML 2003).
 func (t topics) weigh(text string) []float64 {
-	all, scores := 0, make([]float64, len(t.mails))
-	for _, n := range t.mails {
-		all += n
-	}
+	scores := make([]float64, len(t.mails))
 	share := func(having, mails int) float64 { return (float64(having) + 0.1) / (float64(mails) + 0.2) }
 	for _, feature := range featuresOf(text) {
 		counts, total := make([]int, len(scores)), len(t.having[feature])
@@ -115,7 +116,7 @@ func (t topics) weigh(text string) []float64 {
 		}
 		for i, n := range counts {
 			if total > 0 {
-				scores[i] += math.Log(share(n, t.mails[i]) / share(total-n, all-t.mails[i]))
+				scores[i] += math.Log(share(n, t.mails[i]) / share(total-n, t.all-t.mails[i]))
 			}
 		}
 	}
@@ -137,7 +138,7 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	topics := p.topics()
 	scores := topics.weigh(text)
 	best := slices.Max(scores)
-	for i, s := range p.cfg.Sections(guide, "##") {
+	for i, s := range topics.guides[guide] {
 		titled, _ := names(text, lowered(s[0]), "")
 		if titled || len(text) > 16 && strings.Contains(topics.texts[i], text) {
 			scores[i] += 10 * minScore

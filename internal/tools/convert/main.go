@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"agegate/internal/check/inference"
+	"agegate/internal/lab/curve"
 	"agegate/internal/tools/tfjs"
 )
 
@@ -48,14 +49,7 @@ func run(from, to string) error {
 		manifest.Models[role] = file
 	}
 	path := filepath.Join(to, inference.ManifestName)
-	text, err := json.MarshalIndent(manifest, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".part", append(text, '\n'), readable); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".part", path); err != nil { // at once: a manifest says that the rest is complete
+	if err := curve.WriteJSON(path, manifest); err != nil {
 		return err
 	}
 	log.Printf("%s: %d models and ONNX Runtime", path, len(manifest.Models))
