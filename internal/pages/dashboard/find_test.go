@@ -246,7 +246,8 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"shop.example%2Fo%2Fab-1042":                                          toMixed,
 
 			"[Ab-1042]": toMixed, "order “517” (failed)": toNumbered, "order:517": toNumbered, "order_no:AB-1042": toMixed,
-			"Hello,\n" + strings.Repeat("I wish you all a good day, and thank you very much. ", 20) + "My order: 517.": toNumbered,
+			"Hello,\n" + strings.Repeat("I wish you all a good day, and thank you very much. ", 20) +
+				"My order: 517.": toNumbered,
 
 			"77 live": toLive, "77 test": toTest, "live mode 77": toLive, "517 live": toNumbered,
 			"517 test":     toNumbered,
@@ -402,8 +403,9 @@ func TestLookUpShopperSays(t *testing.T) {
 		"meine Tochter benutzte meine Karte":   "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
 		"customer wants new link":              "en the-link-has-expired",
 		"Kunde will neuen Link":                "de der-link-ist-abgelaufen",
-		"camera blokced":                       camera, "pasport refused": refused, "is this phishing": "en is-this-page-genuine",
-		"closed the tab": "en a-shopper-closed-the-page", "id card not readable": step,
+		"camera blokced":                       camera, "pasport refused": refused,
+		"is this phishing": "en is-this-page-genuine",
+		"closed the tab":   "en a-shopper-closed-the-page", "id card not readable": step,
 		"neuer Link":            "de der-link-ist-abgelaufen",
 		"passport not accepted": refused, "Ausweis wird nicht erkannt": "de es-geht-mit-dem-dokument-nicht-weiter",
 		"bestanden aber keine Lieferung": "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",

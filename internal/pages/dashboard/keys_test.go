@@ -15,7 +15,8 @@ func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	d.stepUp(t)
 	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		open := `Live sessions still need:</p><ul><li><a href="` + d.base + `/settings/urls">Replace the Success URL</a></li>` +
+		open := `Live sessions still need:</p><ul><li><a href="` + d.base +
+			`/settings/urls">Replace the Success URL</a></li>` +
 			`<li>Get the gateway served over https (its operator does)</li></ul>`
 		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open) != takes {
 			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)

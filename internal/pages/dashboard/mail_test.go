@@ -14,8 +14,8 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// TestLookUpShopperMail: a whole mail with an order's number finds the session first and then what the guide says of its
-// words. A number that is no session's order is said to be none, and no page that a word names stands for it.
+// TestLookUpShopperMail: a whole mail with an order's number finds the session first and then what the guide says of
+// its words. A number that is no session's order is said to be none, and no page that a word names stands for it.
 func TestLookUpShopperMail(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -90,7 +90,8 @@ func TestLookUpMailWithALink(t *testing.T) {
 			`/docs/support" data-testid="search-docs"`)
 		searched(t, support, base+"/paste?lang=en", "Jane van Doe", "", "has this name")
 		searched(t, support, base+"/paste?lang=en", "517 jane "+cut, "", "This link is cut off: 43 characters")
-		searched(t, support, base+"/paste?lang=en", mail+theirs.VerificationURL, "", guide, "No session of yours has this link")
+		searched(t, support, base+"/paste?lang=en", mail+theirs.VerificationURL, "", guide,
+			"No session of yours has this link")
 		searched(t, support, base+"/paste?lang=en", mail+theirs.SessionID, "", guide, "No session of yours has this ID")
 	})
 }

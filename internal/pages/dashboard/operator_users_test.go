@@ -129,8 +129,8 @@ func TestAnOperatorInvitesAnother(t *testing.T) {
 	})
 }
 
-// TestOpenLinksOfUsersAreRevoked: the links that make an operator and replace a user's factors are listed until when they
-// are valid, and revoked with an entry in the log. Then they are good for nothing, and no longer listed.
+// TestOpenLinksOfUsersAreRevoked: the links that make an operator and replace a user's factors are listed until when
+// they are valid, and revoked with an entry in the log. Then they are good for nothing, and no longer listed.
 func TestOpenLinksOfUsersAreRevoked(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		g.Clock.Advance(account.SetupTTL) // the link of the gateway's start

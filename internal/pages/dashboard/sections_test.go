@@ -17,7 +17,8 @@ func (o *staffed) opens(sections string) string {
 }
 
 // TestSavedSectionIsInView: the notice stands in the only section that was saved, whose heading takes the focus and is
-// described by it, and of several above them all. Of a form with a fault, the sections that have one are open and no others.
+// described by it, and of several above them all. Of a form with a fault, the sections that have one are open and no
+// others.
 func TestSavedSectionIsInView(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
@@ -35,7 +36,8 @@ func TestSavedSectionIsInView(t *testing.T) {
 		if named := testID(t, body, "saved-sections"); named != "Margins · Low-balance alert" {
 			t.Errorf("of two sections that were saved the page names %q", named)
 		}
-		if before, _, _ := strings.Cut(body, `enctype="multipart/form-data"`); strings.Count(body, `data-testid="notice"`) != 1 ||
+		before, _, _ := strings.Cut(body, `enctype="multipart/form-data"`)
+		if strings.Count(body, `data-testid="notice"`) != 1 ||
 			!strings.Contains(before, `data-testid="notice"`) || strings.Contains(body, `id="saved"`) {
 			t.Error("of two sections that were saved, the notice is not at the top of the page")
 		}

@@ -64,8 +64,8 @@ func TestStory(t *testing.T) {
 			"No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
 			"No camera check was made: the shopper went straight to a document. The shopper did not finish the document " +
-				"check in time. The last document has no full date of birth.</li>", "The time for your age check was up. Your last " +
-				"document was not accepted. That", ""},
+				"check in time. The last document has no full date of birth.</li>",
+			"The time for your age check was up. Your last document was not accepted. That", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",

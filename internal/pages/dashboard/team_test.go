@@ -88,7 +88,8 @@ func TestOwnMemberPage(t *testing.T) {
 			}
 		}
 		g.Join(t, g.SignIn(t, false, account.ByPasskey), o.shop.Tenant.ID, account.Owner)
-		if _, body := o.owner.Get(t, leave); strings.Contains(body, "last owner") || !strings.Contains(body, `testid="confirm"`) {
+		_, body = o.owner.Get(t, leave)
+		if strings.Contains(body, "last owner") || !strings.Contains(body, `testid="confirm"`) {
 			t.Errorf("one owner of two leaves: %s", body)
 		}
 		_, body = o.owner.Get(t, page)

@@ -76,7 +76,8 @@ func TestDocumentOnlySaysWhatBecomesOfPictures(t *testing.T) {
 }
 
 // The introduction names the ways that the session has, as a gateway that trusts no issuer has in live mode. A way that
-// is the only one needs no page to choose it, whether it is chosen here, instead of the camera or on the merchant's page.
+// is the only one needs no page to choose it, whether it is chosen here, instead of the camera or on the merchant's
+// page.
 func TestTheOnlyWayNeedsNoChoice(t *testing.T) {
 	t.Parallel()
 	for _, only := range []bool{true, false} {

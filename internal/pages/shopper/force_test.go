@@ -21,7 +21,7 @@ func TestForcedOutcomes(t *testing.T) {
 		{"fallback", session.StatusFallback, "screen-fallback"},
 		{"spoof", session.StatusSpoof, "screen-spoof"},
 	}
-	for _, offered := range []bool{false, true} { // only where the next check offers a document does a spoof's page name it
+	for _, offered := range []bool{false, true} { // a spoof's page names the document only where the next check has one
 		f := newFixture(t, tenant.Tenant{DocumentCheck: offered}, scripted())
 		page := f.browser().get(f.session(false) + "?force=spoof")
 		if strings.Contains(page.body, "begin with a document") != offered ||

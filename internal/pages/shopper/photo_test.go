@@ -135,10 +135,12 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 				before, after, _ := strings.Cut(refused.body, `class="button primary" data-do="open" data-testid="open-camera"`)
 				opens, ends := after != "" && !strings.Contains(before, youngEnds), strings.Contains(after, youngEnds)
 				says := strings.Contains(refused.body, "Your document must show that you are 18 or over")
-				folded := strings.Contains(refused.body, `<summary>Photograph your document</summary><ol class="ways">`) // they are known
+				// The ways are known, so they are folded.
+				folded := strings.Contains(refused.body, `<summary>Photograph your document</summary><ol class="ways">`)
 				young, known := row.refused == photo.UnderAge, row.refused != photo.Doubtful
 				if ends != young || !opens || says != young || folded != known {
-					t.Errorf("%s: the end follows: %t, the camera: %t, the age: %t, folded: %t", row.refused, ends, opens, says, folded)
+					t.Errorf("%s: the end follows: %t, the camera: %t, the age: %t, folded: %t",
+						row.refused, ends, opens, says, folded)
 				}
 				if a := shopper.get(link + "/photo?refused=passed"); strings.Contains(a.body, `data-testid="refused-`) {
 					t.Error("an outcome that is no refusal is shown as one")
