@@ -49,17 +49,16 @@ const fundsColumns = `
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS free_used,
 	coalesce((SELECT units FROM credit_balances WHERE tenant_id = t.id), 0) AS credit,
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS test_used,
-	(SELECT count(*) FROM holds WHERE tenant_id = t.id AND status = 'open' AND source = 'credit') AS held
+	(SELECT count(*) FROM holds WHERE tenant_id = t.id AND status = 'open' AND period IN ('', ?)) AS held
 	FROM tenants t WHERE t.id `
 
 func fundsAt(now time.Time) []any {
-	return []any{billing.CounterFree, now.UTC().Format("2006-01"), billing.CounterTest, billing.Day(now)}
+	month := now.UTC().Format("2006-01")
+	return []any{billing.CounterFree, month, billing.CounterTest, billing.Day(now), month}
 }
 
 // Funds implements insight.Store.
-func (s *Store) Funds(
-	ctx context.Context, tenantIDs []uuid.UUID, now time.Time,
-) (map[uuid.UUID]insight.Funds, error) {
+func (s *Store) Funds(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) (map[uuid.UUID]insight.Funds, error) {
 	var rows []struct {
 		ID uuid.UUID
 		insight.Funds

@@ -161,7 +161,7 @@ type Allowance struct {
 	TestLimit int64   // test sessions a UTC day; billing.Unlimited for no limit
 	TestLeft  int64   // of them; 0 or more; 0 if there is no limit
 	PerDay    float64 // units spent per day, averaged over up to seven whole days; 0 if unknown
-	Held      int     // units of Credit that open sessions reserve, and give back without a result; 0 if Unlimited
+	Held      int     // units that open sessions reserve, and give back without a result; 0 if Unlimited
 	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if unknown or Unlimited
 }
 
@@ -338,7 +338,7 @@ type Funds struct {
 	FreeUsed int64 // free checks used this month
 	Credit   int64 // prepaid balance
 	TestUsed int64 // test sessions of this UTC day
-	Held     int   // units that open sessions reserve, taken from Credit
+	Held     int   // units of Credit or of this month's free checks that open sessions reserve
 }
 
 // Remaining returns the allowance with PerDay and DaysLeft not yet set.

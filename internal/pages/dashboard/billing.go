@@ -165,7 +165,7 @@ func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 	}
 	a, err := p.cfg.Insight.Allowance(r.Ctx(), r.Access.TenantID())
 	if err == nil && !a.Unlimited && a.Left() < *below {
-		low := &desk.LowBalance{Left: int(a.Left()), Below: *below}
+		low := &desk.LowBalance{Left: int(a.Left()), Held: a.Held, Below: *below}
 		if r.Route.Path != billingPath {
 			low.Href = r.Editing(billingPath)
 		}

@@ -52,12 +52,12 @@ type overviewView struct {
 	Stale   *time.Time       // time of the figures, if they could not be renewed
 	Figures template.HTML    // rendered from a figuresView
 
-	Spent  bool       // the API refuses live sessions, because no check is left
-	Bills  string     // address of the billing page; empty for those who may not see it
-	Closed string     // why nobody can pass a live check: overview.closed.<why>; empty if people can
-	Open   int        // in live mode: how many items of the checklist live sessions still need
-	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
-	Done   []string   // the names of the items that are done; with no Todo all of them
+	Funds  *insight.Allowance // nil in test mode, and if unread
+	Bills  string             // address of the billing page; empty for those who may not see it
+	Closed string             // why nobody can pass a live check: overview.closed.<why>; empty if people can
+	Open   int                // in live mode: how many items of the checklist live sessions still need
+	Todo   []todoView         // what the checklist has left; none in live mode, or for those who do not integrate
+	Done   []string           // the names of the items that are done; with no Todo all of them
 	Recent []insight.SessionRow
 	Make   *makeView // nil for those who may not create a session
 	Weak   bool      // the log-in does not open live mode
@@ -157,7 +157,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		v.Figures, err = p.Set.Kept(r, "overview", "figures", key,
 			func() page.View { return newFigures(o, r.Zone(), key.currentID) })
 	}
-	v.Spent, v.Bills = o.Allowance != nil && o.Allowance.Spent(), r.Editing(billingPath)
+	v.Funds, v.Bills = o.Allowance, r.Editing(billingPath)
 	if v.Unread.Figures, err = r.Unread("figures", err); err != nil {
 		return err
 	}

@@ -70,14 +70,14 @@ func TestSpentTenantIsSeen(t *testing.T) {
 	})
 }
 
-// TestHeldChecksAreSeen: what open sessions reserve is said beside the credit, to the operator and to
+// TestHeldChecksAreSeen: what open sessions reserve is said beside the credit, and where none is left, to the operator and to
 // the team, until a session ends without a result and its check is back.
 func TestHeldChecksAreSeen(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		free := int64(1)
 		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &free }), operating(t, g)
 		own := operatedAt(o.shop.Tenant.ID)
-		g.Create(t, o.shop.Live.APIKey, 18) // takes the free check, which is no credit
+		g.Create(t, o.shop.Live.APIKey, 18) // takes the free check
 		op.Fill(t, own+"/credit", url.Values{"units": {"2"}, "note": {"invoice"}})
 		told := func(want string) {
 			t.Helper()
@@ -90,15 +90,20 @@ func TestHeldChecksAreSeen(t *testing.T) {
 				}
 			}
 		}
-		told("")
+		const one = "1 check, free or paid, is reserved by an open session. Without a result, it comes back."
+		told(one)
 		g.Create(t, o.shop.Live.APIKey, 18)
-		told("1 more check is reserved by an open session. Without a result, it comes back.")
+		told("2 checks, free or paid, are reserved by open sessions. Those without a result come back.")
 		g.Create(t, o.shop.Live.APIKey, 18)
-		told("2 more checks are reserved by open sessions. Those without a result come back.")
+		told("3 checks, free or paid, are reserved by open sessions. Those without a result come back.")
+		if _, body := o.owner.Get(t, o.at("/live?lang=en")); !strings.Contains(between(t, body, `data-testid="spent"`, "</p>"),
+			"All checks are taken, and 3 of them are only reserved by open sessions.") {
+			t.Error("the overview does not say that open sessions reserve the checks")
+		}
 		g.Exec(t, "UPDATE holds SET expires_at = '2020-01-01 00:00:00+00:00'")
 		g.Create(t, o.shop.Live.APIKey, 18) // takes the free one back
 		g.Create(t, o.shop.Live.APIKey, 18) // takes those of the credit back first
-		told("1 more check is reserved by an open session. Without a result, it comes back.")
+		told("2 checks, free or paid, are reserved by open sessions. Those without a result come back.")
 	})
 }
 

@@ -60,9 +60,9 @@ type ShopView struct{ Name, Href string }
 
 // LowBalance is the low-balance warning that a tenant has asked for.
 type LowBalance struct {
-	Left  int
-	Below int64
-	Href  string // of the page about billing; empty for those who may not open it
+	Left, Held int
+	Below      int64
+	Href       string // of the page about billing; empty for those who may not open it
 }
 
 // NavGroupView is a part of the navigation as a user sees it.
