@@ -275,6 +275,25 @@ func TestMailsAreTriedAgain(t *testing.T) {
 	})
 }
 
+// TestMailsWaitForTheOperator: a mail of which the server refuses the sender, or to relay it, waits, because the
+// recipient is not the reason: so System shows it, and it goes once the operator has mended the settings.
+func TestMailsWaitForTheOperator(t *testing.T) {
+	o := newOffice(t, dbtest.URLs(t)["sqlite"](t))
+	there := &postOffice{}
+	d := o.deliverer(there.open(t, "starttls"))
+	there.say(&smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "relay access denied"})
+	if err := o.post(t.Context(), invitation(o.shop(t)), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	o.round(t, d, 1)
+	there.say(nil)
+	o.now = o.now.Add(2 * time.Minute)
+	o.round(t, d, 1)
+	if got, _, _ := there.received(); len(got) != 1 || !strings.Contains(o.log.String(), "answered 554") {
+		t.Errorf("the server has %d mails; log: %s", len(got), o.log.String())
+	}
+}
+
 // TestMailsEndWithTheirLinks: a mail that waits is not sent, nor kept, once its link was used, replaced or revoked.
 func TestMailsEndWithTheirLinks(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {

@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/webhook"
@@ -73,8 +74,19 @@ type failure struct {
 	final bool   // it will not be taken later either
 }
 
-// unanswered returns the failure for an error that is no answer of the server.
-func unanswered(err error) *failure {
+// failureOf returns the failure for an error of the client; nil for none. An answer about this recipient or letter is
+// final. Those about the sender, the log-in or what the server relays are the operator's to mend.
+func failureOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if answer, ok := errors.AsType[*smtp.SendError](err); ok && answer.ErrorCode() >= 400 {
+		return &failure{code: answer.ErrorCode(), final: answer.ErrorCode() >= 500 &&
+			answer.Reason != smtp.ErrSMTPMailFrom && !strings.HasPrefix(answer.EnhancedStatusCode(), "5.7.")}
+	}
+	if answer, ok := errors.AsType[*textproto.Error](err); ok {
+		return &failure{code: answer.Code}
+	}
 	_, network := errors.AsType[net.Error](err)
 	if !network && webhook.Classify(err) == webhook.ClassConnect {
 		return &failure{why: "it does not offer STARTTLS, or no way to log in that agegate knows"}
@@ -103,15 +115,9 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 	msg.SetBodyString(smtp.TypeTextPlain, l.Body)
 	client, err := smtp.NewClient(s.host, s.options()...)
 	if err != nil {
-		return unanswered(err)
+		return failureOf(err)
 	}
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
-		if answer, ok := errors.AsType[*smtp.SendError](err); ok && answer.ErrorCode() >= 400 {
-			return &failure{code: answer.ErrorCode(), final: answer.ErrorCode() >= 500}
-		}
-		return unanswered(err)
-	}
-	return nil
+	return failureOf(client.DialAndSendWithContext(ctx, msg))
 }
 
 // Check connects to the server, encrypts the connection and authenticates, as for a
@@ -119,16 +125,10 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 func (s Server) Check(ctx context.Context) error {
 	client, err := smtp.NewClient(s.host, s.options()...)
 	if err != nil {
-		return unanswered(err)
+		return failureOf(err)
 	}
-	if err := client.DialWithContext(ctx); err != nil {
-		if answer, ok := errors.AsType[*textproto.Error](err); ok {
-			return &failure{code: answer.Code}
-		}
-		return unanswered(err)
-	}
-	_ = client.Close() // nothing was sent
-	return nil
+	defer func() { _ = client.Close() }() // nothing is sent
+	return failureOf(client.DialWithContext(ctx))
 }
 
 func (s Server) options() []smtp.Option {
