@@ -55,21 +55,16 @@ type listedKey struct {
 	RevokedAt  *time.Time `json:"revoked_at"`
 }
 
-func fromKey(k tenant.APIKey) listedKey {
-	return listedKey{k.ID, k.Hint(), k.Name, k.CreatedAt, k.CreatedBy, k.LastUsedAt, k.ExpiresAt, k.RevokedAt}
-}
-
 func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOne("TENANT_ID")}
 	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
-			return terminal.PrintList(out, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
-				func(k listedKey) []any {
-					return []any{
-						k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
-						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
-					}
-				})(op.tenants.Keys(cmd.Context(), t.ID))
+			return terminal.PrintList(out, func(k tenant.APIKey) listedKey {
+				return listedKey{k.ID, k.Hint(), k.Name, k.CreatedAt, k.CreatedBy, k.LastUsedAt, k.ExpiresAt, k.RevokedAt}
+			}, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME", func(k listedKey) []any {
+				return []any{k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime), orNever(k.LastUsedAt), orNever(k.ExpiresAt),
+					orNever(k.RevokedAt), tenant.Visible(k.Name)}
+			})(op.tenants.Keys(cmd.Context(), t.ID))
 		})
 	})
 }

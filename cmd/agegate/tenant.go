@@ -320,7 +320,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 }
 
 func (c *cli) tenantList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List tenants; --json has all settings of each", Args: cobra.NoArgs}
 	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			return terminal.PrintList(out, terminal.Itself[listedTenant], "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED",

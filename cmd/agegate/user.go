@@ -62,19 +62,21 @@ func userOf(ctx context.Context, accounts *account.Service, text string) (user a
 	return user, err
 }
 
-// linkCommand completes a command that makes a link of the dashboard and prints it, in JSON as a member.
+// linkCommand completes a command that makes a link of the dashboard and prints it, in JSON as a member. What the link
+// is for, which link returns with it, goes to standard error, so that scripts read the link alone.
 func (c *cli) linkCommand(
-	cmd *cobra.Command, member string, link func(accounts *account.Service, args []string) (string, error),
+	cmd *cobra.Command, member string, link func(*account.Service, []string) (made, about string, err error),
 ) *cobra.Command {
 	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withUsers(cmd.Context(), func(accounts *account.Service, cfg config.Config) error {
 			if err := cfg.CheckDashboard(); err != nil {
 				return err
 			}
-			made, err := link(accounts, args)
+			made, about, err := link(accounts, args)
 			if err != nil {
 				return err
 			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s It works once, and replaces the one made before.\n", about)
 			return out.Print(map[string]string{member: made}, func(w io.Writer) { fmt.Fprintln(w, made) })
 		})
 	})
@@ -93,7 +95,9 @@ func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
 	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withUsers(cmd.Context(), func(accounts *account.Service, _ config.Config) error {
-			show := terminal.PrintList(out, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
+			show := terminal.PrintList(out, func(u account.User) listedUser {
+				return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
+			}, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
 				state := map[bool]string{false: "enabled", true: "operator"}[u.Operator]
 				if u.DisabledAt != nil {
 					state = map[bool]string{false: "disabled", true: "operator, disabled"}[u.Operator]
@@ -111,10 +115,6 @@ func (c *cli) userList() *cobra.Command {
 	})
 }
 
-func fromUser(u account.User) listedUser {
-	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
-}
-
 func (c *cli) userRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover EMAIL|ID",
@@ -125,16 +125,15 @@ authenticator app and recovery codes, and ends all their log-ins. Give it
 only to the user: anyone who has it can sign in as that user.`,
 		Args: exactlyOneUser,
 	}
-	return c.linkCommand(cmd, "recovery_link", func(accounts *account.Service, args []string) (string, error) {
+	return c.linkCommand(cmd, "recovery_link", func(accounts *account.Service, args []string) (_, _ string, _ error) {
 		user, err := userOf(cmd.Context(), accounts, args[0])
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
+		about := "With this link " + tenant.Visible(user.Email) + " sets a new passkey or password within an hour" +
+			map[bool]string{false: ".", true: "; the gateway also mails it to them."}[accounts.SendsMail()]
 		link, err := accounts.NewRecoveryLink(cmd.Context(), commandLine(), user.ID)
-		if err == nil && accounts.SendsMail() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "The gateway also sends the link to %s.\n", tenant.Visible(user.Email))
-		}
-		return link, err
+		return link, about, err
 	})
 }
 
@@ -146,13 +145,13 @@ in. It is valid for 72 hours, works once and replaces the link made before. The 
 invites everybody else in the dashboard.`,
 		Args: exactlyOne("TENANT_ID"),
 	}
-	return c.linkCommand(cmd, "invitation_link", func(accounts *account.Service, args []string) (string, error) {
+	return c.linkCommand(cmd, "invitation_link", func(accounts *account.Service, args []string) (_, _ string, _ error) {
 		id, err := idOf("the ID", args[0], tenantsListed)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		link, err := accounts.InviteOwner(cmd.Context(), commandLine(), id, account.Invitation{})
-		return link, missing("tenant", err)
+		return link, "With this link the owner of tenant " + id.String() + " joins within 72 hours.", missing("tenant", err)
 	})
 }
 
@@ -195,17 +194,17 @@ audit log has an entry about it.`,
 	}
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.Flags().BoolVar(&another, "another", false, "also if there is an operator already")
-	return c.linkCommand(cmd, "setup_link", func(accounts *account.Service, _ []string) (link string, err error) {
+	return c.linkCommand(cmd, "setup_link", func(accounts *account.Service, _ []string) (link, _ string, err error) {
 		tenantID, err := tenantOf(owned)
 		switch {
 		case err != nil:
-			return "", err
+			return "", "", err
 		case another:
 			link, err = accounts.NewOperatorLink(cmd.Context(), commandLine(), tenantID)
 		default:
 			link, err = accounts.NewSetupLink(cmd.Context(), tenantID)
 		}
-		return link, missing("tenant", err)
+		return link, "With this link an operator makes their account within an hour.", missing("tenant", err)
 	})
 }
 

@@ -32,8 +32,7 @@ before that of the instance. The EU's age verification app is never sent one.`,
 		c.verifierSign())
 }
 
-// withVerifiers runs fn on the verifiers' keys in the configured database. host
-// is the host of the verification pages.
+// withVerifiers runs fn on the verifiers' keys in the configured database. host is the host of the verification pages.
 func (c *cli) withVerifiers(ctx context.Context, fn func(v *document.Verifiers, host string) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)

@@ -36,21 +36,18 @@ type listedEndpoint struct {
 	LastClass      string     `json:"last_class"`
 }
 
-func fromEndpoint(e webhook.Failing) listedEndpoint {
-	return listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason),
-		string(e.Class)}
-}
-
 func (c *cli) webhookEndpoints() *cobra.Command {
 	cmd := &cobra.Command{Use: "endpoints", Short: "List endpoints that are failing or disabled", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
 	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
-			return terminal.PrintList(out, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
-				func(e listedEndpoint) []any {
-					return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
-						strings.TrimSpace(e.DisabledReason + " " + e.LastClass)}
-				})(ops.Endpoints(cmd.Context(), of))
+			return terminal.PrintList(out, func(e webhook.Failing) listedEndpoint {
+				return listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason),
+					string(e.Class)}
+			}, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON", func(e listedEndpoint) []any {
+				return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
+					strings.TrimSpace(e.DisabledReason + " " + e.LastClass)}
+			})(ops.Endpoints(cmd.Context(), of))
 		})
 	})
 }

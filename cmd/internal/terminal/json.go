@@ -9,8 +9,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// JSON writes one JSON object, indented, with hidden characters in its
-// strings escaped.
+// JSON writes one JSON object, indented, with hidden characters in its strings escaped.
 func JSON(w io.Writer, v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

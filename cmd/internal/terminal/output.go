@@ -35,8 +35,7 @@ func Printing(cmd *cobra.Command, shape string, run func(args []string, out *Out
 	return cmd
 }
 
-// Print prints v as JSON with --json, otherwise the output of text, with
-// tab-separated columns aligned.
+// Print prints v as JSON with --json, otherwise the output of text, with tab-separated columns aligned.
 func (o *Output) Print(v any, text func(w io.Writer)) error {
 	if o.JSON {
 		return JSON(o.cmd.OutOrStdout(), v)

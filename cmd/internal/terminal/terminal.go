@@ -1,5 +1,4 @@
-// Package terminal holds what the programs share: how they start and end, and how
-// they print.
+// Package terminal holds what the programs share: how they start and end, and how they print.
 package terminal
 
 import (
@@ -21,9 +20,8 @@ import (
 // Lookup returns the value of an environment variable, like os.LookupEnv.
 type Lookup = func(name string) (string, bool)
 
-// Main runs a program until it ends, or until SIGTERM or Ctrl-C; a second one of
-// these ends it at once. It prints the error of run, and exits with the code of an
-// ExitError or with 1.
+// Main runs a program until it ends, or until SIGTERM or Ctrl-C; a second one of these ends it at once. It prints the
+// error of run, and exits with the code of an ExitError or with 1.
 func Main(name string, run func(ctx context.Context, args []string, env Lookup, stdout, stderr io.Writer) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -71,7 +69,14 @@ var values = map[string]string{"bool": "true or false", "int": "a whole number",
 func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+			})
+			return meant(err, flags, unknown.GetSpecifiedName(), "--")
+		}
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && values[bad.GetFlag().Value.Type()] != "" {
 			return fmt.Errorf("--%s must be %s", bad.GetFlag().Name, values[bad.GetFlag().Value.Type()])
 		} else if ok && bad.GetFlag().Value.Type() == "func" {
@@ -85,16 +90,22 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	return root.ExecuteContext(ctx)
 }
 
-// Group returns a command that only has subcommands. Without one it prints its
-// help; an unknown one is an error.
+// meant adds to an error about an unknown name those of a command's subcommands that are like it.
+func meant(err error, among *cobra.Command, name, prefix string) error {
+	if near := among.SuggestionsFor(name); len(near) > 0 {
+		return fmt.Errorf("%w: did you mean %s%s?", err, prefix, strings.Join(near, " or "+prefix))
+	}
+	return err
+}
+
+// Group returns a command that only has subcommands. Without one it prints its help; an unknown one is an error.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SuggestionsMinimumDistance: 2,
 		Args: func(cmd *cobra.Command, args []string) error {
-			err := cobra.NoArgs(cmd, args)
-			if err == nil || len(cmd.SuggestionsFor(args[0])) == 0 {
-				return err
+			if err := cobra.NoArgs(cmd, args); err != nil {
+				return meant(err, cmd, args[0], "")
 			}
-			return fmt.Errorf("%w: did you mean %s?", err, strings.Join(cmd.SuggestionsFor(args[0]), " or "))
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
