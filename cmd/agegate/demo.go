@@ -280,12 +280,12 @@ Create a session yourself, in another terminal, and open the verification_url of
   export AGEGATE_API_KEY=%[2]s
   curl -sS "$AGEGATE_URL/api/v1/sessions/create" \
     -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
-    -d '{"target_age": 18}'
+    -H "Idempotency-Key: $(openssl rand -hex 16)" -d '{"target_age": 18}'
 
-%[1]s/docs/integrate goes on from there. For a shop of your own, change the URLs under Settings, and use:
+%[1]s/docs/integrate goes on from there. For a shop from %[1]s/docs/clients, change the URLs under Settings, and use:
 
-  export AGEGATE_REDIRECT_SECRET=%[3]s
-  export AGEGATE_WEBHOOK_SECRET=%[4]s
+  export AGEGATE_REDIRECT_SECRET=%[3]s AGEGATE_WEBHOOK_SECRET=%[4]s
+  export SHOP_URL=http://localhost:3000 PORT=3000
 
 Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 

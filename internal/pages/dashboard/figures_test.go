@@ -120,7 +120,7 @@ func figuresAgree(t *testing.T, who *gatewaytest.Staff, zone, base string) {
 		}
 		_, funnel, _ := strings.Cut(body, "<h2>Shopper funnel</h2>")
 		var steps []int
-		for _, step := range []string{"Created", "Opened", "Check begun", "Decided", "Passed"} {
+		for _, step := range []string{"Created", "Page opened", "Face in view, or decided", "Decided", "Passed"} {
 			steps = append(steps, after(funnel, ">"+step+"</th>"))
 		}
 		for i, n := range steps {

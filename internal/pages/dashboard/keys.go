@@ -133,14 +133,13 @@ func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (found [][2]stri
 
 // showKey shows a new key. The key cannot be shown again.
 func (p *Pages) showKey(r *desk.Request, plain string, title, note page.Text) error {
-	return r.Show(http.StatusOK, "shown", &shownView{
-		Title: title, Lead: page.Say("keys.made_lead"), Back: r.Href(keysPath),
-		Values: []shownValue{{Label: page.Say("keys.key"), Value: plain, Note: note}},
+	return r.Show(http.StatusOK, "shown", &shownView{Title: title, Lead: page.Say("keys.made_lead"),
+		Back: r.Href(keysPath), Values: []shownValue{{Label: page.Say("keys.key"), Value: plain, Note: note}},
 		// The documentation's examples name these variables.
-		Curl: "export AGEGATE_URL=" + p.cfg.APIURL + " AGEGATE_API_KEY=" + plain +
-			"\ncurl \"$AGEGATE_URL/api/v1/sessions/create\" \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\" \\\n  -H 'Content-Type: " +
-			"application/json' \\\n  -d '{\"target_age\": 18}'",
-	})
+		Curl: "export AGEGATE_URL=" + p.cfg.APIURL + " AGEGATE_API_KEY=" + plain + `
+curl -sS "$AGEGATE_URL/api/v1/sessions/create" \
+  -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
+  -H "Idempotency-Key: $(openssl rand -hex 16)" -d '{"target_age": 18}'`})
 }
 
 // key returns the key in the path with its use, and the number of keys in force

@@ -25,5 +25,8 @@ func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 		if strings.Contains(body, "This creates a live session and uses one check. Live mode has its own redirect secret") != takes {
 			t.Errorf("%s: the page says that its command takes a check: %t", mode, !takes)
 		}
+		if !strings.Contains(body, "Idempotency-Key: $(openssl rand -hex 16)") {
+			t.Errorf("%s: the command can make two sessions of one order", mode)
+		}
 	}
 }

@@ -55,7 +55,7 @@ type overviewView struct {
 	Funds  *insight.Allowance // nil in test mode, and if unread
 	Bills  string             // address of the billing page; empty for those who may not see it
 	Closed string             // why nobody can pass a live check: overview.closed.<why>; empty if people can
-	Open   int                // in live mode: how many items of the checklist live sessions still need
+	Open   [][2]string        // in live mode: the items of the checklist that live sessions still need
 	Todo   []todoView         // what the checklist has left; none in live mode, or for those who do not integrate
 	Done   []string           // the names of the items that are done; with no Todo all of them
 	Recent []insight.SessionRow
@@ -202,7 +202,7 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 	switch {
 	case !r.Opens(playgroundPath):
 	case r.Access.Livemode():
-		v.Open = len(p.openOf(r, list))
+		v.Open = p.openOf(r, list)
 	default:
 		v.Todo, v.Done = p.todosOf(r, list)
 	}

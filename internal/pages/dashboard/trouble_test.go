@@ -156,8 +156,8 @@ func TestMembersKnowWhomToAsk(t *testing.T) {
 	})
 }
 
-// TestLiveModeNamesWhatIsOpen: in live mode, those who integrate see what the checklist
-// has left that live sessions need.
+// TestLiveModeNamesWhatIsOpen: in live mode, those who integrate see each item that the checklist has left and that live
+// sessions need, where it can be done, as before a live key: no number of steps, which another list would not have.
 func TestLiveModeNamesWhatIsOpen(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, func(t *tenant.Tenant) { t.CancelURL = "" })
@@ -165,14 +165,16 @@ func TestLiveModeNamesWhatIsOpen(t *testing.T) {
 			t.Helper()
 			res, body := who.Get(t, o.at("/"+mode))
 			want(t, mode, res, 200, "")
-			if !strings.Contains(body, `data-testid="open"`) {
+			if !strings.Contains(body, `data-testid="needs"`) {
 				return ""
 			}
-			return between(t, body, `data-testid="open">`, "</p>")
+			return between(t, body, `data-testid="needs">`, "</div>")
 		}
-		if got := open(o.developer, "live"); !strings.Contains(got, "2 steps (tests and optional ones not counted): <a") ||
-			!strings.Contains(got, `href="`+o.at("/test")+`"`) {
-			t.Errorf("live mode says %q", got)
+		got := open(o.developer, "live")
+		_, key := o.developer.Get(t, o.at("/live/keys/new"))
+		if strings.Count(got, "<li>") != 2 || !strings.Contains(got, `still need:</p><ul><li><a href="`) ||
+			!strings.Contains(got, `/settings/urls">Set the Cancel URL`) || !strings.Contains(key, got) {
+			t.Errorf("live mode says %q, the page of a new key %s", got, key)
 		}
 		if open(o.developer, "test") != "" || open(o.viewer, "live") != "" {
 			t.Error("the note is shown beside the checklist, or to those who do not integrate")
