@@ -72,12 +72,13 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	return cmp.Or(err, failed)
 }
 
-// phone is a telephone number of any country, whose end may be an order's number by chance.
-var phone = regexp.MustCompile(`\+[0-9][0-9 ()/.-]{7,}`)
+// noOrder is a telephone number of any country, a year or the number of an error, which may be in an order by chance.
+var noOrder = regexp.MustCompile(
+	`(?i)\+\d[\d ()/.-]{7,}|\b(in|from|since|until|of|seit|aus|bis|von) (19|20)\d\d\b|\b(error|fehler) \d{3}\b`)
 
 // wordsOf returns the words of a text.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(phone.ReplaceAllString(text, ""), func(c rune) bool {
+	return strings.FieldsFunc(noOrder.ReplaceAllString(text, ""), func(c rune) bool {
 		return unicode.IsSpace(c) || strings.ContainsRune(",;!|()[]{}<>\"'“”„‘’–—", c)
 	})
 }
@@ -108,8 +109,8 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 }
 
 // lookUpEach fills in the sessions that any of several words names, such as 1042, 1043, and how many name nothing.
-// Words that name modes or statuses select among them, and words that name other pages are left out. If no word names
-// a session, it fills in the pages that the most words name, unless a number is the order of none.
+// Words that name modes or statuses select among them if all words name something, which those of a mail do not. If no
+// word names a session, it fills in the pages that the most words name, unless a number is the order of none.
 func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error {
 	var pages []hitView
 	var modes []bool
@@ -146,9 +147,9 @@ func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error 
 		v.Hits = mostOf(pages, len(words))
 		return nil
 	}
-	v.Hits = narrowed(v.Hits, func(hit hitView) bool { return slices.Contains(modes, hit.Livemode) })
+	v.Hits = narrowed(v.Hits, func(hit hitView) bool { return v.Missed == 0 && slices.Contains(modes, hit.Livemode) })
 	v.Hits = narrowed(v.Hits, func(hit hitView) bool {
-		return slices.ContainsFunc(pages, func(list hitView) bool { return list.Status == hit.Session.Status.Status })
+		return v.Missed == 0 && slices.ContainsFunc(pages, func(list hitView) bool { return list.Status == hit.Session.Status.Status })
 	})
 	return nil
 }

@@ -49,6 +49,14 @@ func TestLookUpShopperMail(t *testing.T) {
 	} {
 		searched(t, support, base+"/live/paste?lang=en", text, "", says...)
 	}
+	for text, not := range map[string]string{
+		"My passport expired in 2023. What now?": "No session here has", "error 503 from your camera": "No session here has",
+	} {
+		_, body := support.Post(t, base+"/live/paste?lang=en", url.Values{"text": {text}})
+		if strings.Contains(body, not) {
+			t.Errorf("%q: the page has %s", text, not)
+		}
+	}
 	for _, text := range []string{"1042", "order 1042", "live order 1042"} {
 		searched(t, support, base+"/live/paste?lang=en", text, base+at)
 	}
