@@ -1,7 +1,5 @@
-// Package contract validates every API request against the published OpenAPI
-// document before a handler sees it. It knows only the document, not the
-// domain. A rule that the document can express is checked here and nowhere
-// else.
+// Package contract validates every API request against the published OpenAPI document before a handler sees it. It
+// knows only the document, not the domain. A rule that the document can express is checked here and nowhere else.
 package contract
 
 import (
@@ -27,9 +25,8 @@ type Contract struct {
 	operations map[route]*operation
 }
 
-// route names an operation by echo's path pattern and the method. Operation
-// IDs are not used as keys: a generator may rewrite them, and a miss would
-// leave a route unguarded.
+// route names an operation by echo's path pattern and the method. Operation IDs are not used as keys: a generator may
+// rewrite them, and a miss would leave a route unguarded.
 type route struct{ method, path string }
 
 type operation struct {
@@ -39,10 +36,9 @@ type operation struct {
 	responses  *openapi3.Responses
 }
 
-// schemaOptions are the options for validating parameters and bodies. The validator's
-// support for OpenAPI 3.1 stays off: it would compile a JSON schema on every request,
-// and put the request's values into its errors. The keywords that the document may use
-// mean the same without it.
+// schemaOptions are the options for validating parameters and bodies. The validator's support for OpenAPI 3.1 stays
+// off: it would compile a JSON schema on every request, and put the request's values into its errors. The keywords that
+// the document may use mean the same without it.
 var schemaOptions = []openapi3.SchemaValidationOption{
 	openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(formats),
@@ -106,9 +102,8 @@ func newOperation(doc *openapi3.T, item *openapi3.PathItem, op *openapi3.Operati
 	return prepared, nil
 }
 
-// CheckRoutes reports every route under Prefix that is not in the contract, and
-// every operation without a route. Startup must fail with its error, because the
-// guard lets requests to unknown routes pass.
+// CheckRoutes reports every route under Prefix that is not in the contract, and every operation without a route.
+// Startup must fail with its error, because the guard lets requests to unknown routes pass.
 func (c *Contract) CheckRoutes(e *echo.Echo) error {
 	var errs []error
 	served := map[route]bool{}
@@ -133,33 +128,28 @@ func reachesPrefix(path string) bool {
 	return strings.HasPrefix(path, Prefix) || strings.HasPrefix(path, "/:") || strings.HasPrefix(path, "/*")
 }
 
-// Violation is one invalid field of a request: an error type of Pydantic v2 and
-// the path to the field, for example "value_error" at ["body", "success_url"].
-// It never carries the value.
+// Violation is one invalid field of a request: an error type of Pydantic v2 and the path to the field, for example
+// "value_error" at ["body", "success_url"]. It never carries the value.
 type Violation struct {
 	Type  string
 	Loc   []any  // strings and ints
 	Cause string `json:"-"` // which of several causes of the type it is, for the tenant's list; may be empty
 }
 
-// InvalidError is the error of a request that is refused with 422. It lists all
-// violations.
+// InvalidError is the error of a request that is refused with 422. It lists all violations.
 type InvalidError []Violation
 
 // Error returns a fixed text, because violations name members of the request.
 func (InvalidError) Error() string { return "contract: invalid request" }
 
-// BodyCheck returns the domain's violations of a JSON body that already violates
-// the contract, so that one response reports both. Members may be missing,
-// unknown or of any type. It is not called for a body that satisfies the
+// BodyCheck returns the domain's violations of a JSON body that already violates the contract, so that one response
+// reports both. Members may be missing, unknown or of any type. It is not called for a body that satisfies the
 // contract: the handler checks that one.
 type BodyCheck func(ctx echo.Context, body map[string]any) ([]Violation, error)
 
-// Middleware returns the guard. Install it with echo's Use, so that the route is known.
-// If the operation has security, authenticate is called first, and its error ends the
-// request. Then the request is validated. All violations of the contract and of the
-// domain's rules are reported in one InvalidError. Requests outside the contract pass
-// unchanged.
+// Middleware returns the guard. Install it with echo's Use, so that the route is known. If the operation has security,
+// authenticate is called first, and its error ends the request. Then the request is validated. All violations of the
+// contract and of the domain's rules are reported in one InvalidError. Requests outside the contract pass unchanged.
 func (c *Contract) Middleware(authenticate func(echo.Context) error, domain BodyCheck) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(ctx echo.Context) error {

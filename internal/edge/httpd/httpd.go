@@ -99,7 +99,7 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
 	e.Use(requestID(cfg.Proxies), traced(cfg.Tracer, cfg.Proxies, routes), accessLog(cfg.Logger, routes, cfg.Observe),
-		recoverPanic, securityHeaders, allowedMethods, drainBody, limitBody, deadline)
+		recoverPanic, securityHeaders, slashless, allowedMethods, drainBody, limitBody, deadline)
 	return e
 }
 

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -337,5 +339,41 @@ func TestWire(t *testing.T) {
 	}
 	if strings.Contains(log.String(), canary) {
 		t.Errorf("input was logged: %s", log)
+	}
+}
+
+// TestFinalSlash: an address that ends with a slash leads to the one without it, on the same host. The API's answer is
+// the contract's.
+func TestFinalSlash(t *testing.T) {
+	e, _ := newEdge(t, &stub{}, nil)
+	for _, tt := range []struct {
+		method, target string
+		status         int
+		location       string
+	}{
+		{http.MethodGet, "/docs/", 301, "/docs"},
+		{http.MethodHead, "/docs/operate/", 301, "/docs/operate"},
+		{http.MethodGet, "/dashboard//?a=%2F&b", 301, "/dashboard?a=%2F&b"},
+		{http.MethodGet, "/a%2F/b%09c/", 301, "/a%2F/b%09c"},
+		{http.MethodGet, "/%09/evil.example/", 301, "/%09/evil.example"},
+		{http.MethodGet, "/%5Cevil.example/", 301, "/%5Cevil.example"},
+		{http.MethodGet, `/\evil.example/`, 301, "/%5Cevil.example"},
+		{http.MethodGet, "//evil.example/", 404, ""},
+		{http.MethodGet, "/%2Fevil.example/", 404, ""},
+		{http.MethodGet, "//", 404, ""},
+		{http.MethodGet, "/", 200, ""},
+		{http.MethodPost, "/docs/operate/", 404, ""},
+		{http.MethodGet, "/api/v1/sessions/" + sessionID + "/status/", 404, ""},
+	} {
+		req := httptest.NewRequest(tt.method, "/", nil)
+		var err error
+		if req.URL, err = url.ParseRequestURI(tt.target); err != nil {
+			t.Fatal(err)
+		}
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, req)
+		if got := rec.Header().Get("Location"); rec.Code != tt.status || got != tt.location {
+			t.Errorf("%s %s: %d, %q; want %d, %q", tt.method, tt.target, rec.Code, got, tt.status, tt.location)
+		}
 	}
 }

@@ -7,18 +7,6 @@ import (
 	"testing"
 )
 
-// TestFinalSlash: the documentation is also found with a slash at its end.
-func TestFinalSlash(t *testing.T) {
-	res, err := http.Get(serve(t) + "/docs/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusOK || res.Request.URL.Path != "/docs" {
-		t.Errorf("%d at %s", res.StatusCode, res.Request.URL.Path)
-	}
-}
-
 // TestUnknownAddress: an unknown page is answered in the frame of the documentation,
 // with the ways on.
 func TestUnknownAddress(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -145,7 +144,6 @@ func (p *Pages) Register(e *echo.Echo) {
 		}
 	}
 	e.Match(reading, "/", serve, page.Compress)
-	e.Match(reading, Path+"/", func(c echo.Context) error { return c.Redirect(http.StatusMovedPermanently, Path) })
 	e.Match(reading, indexPath, serve)
 	e.Match(reading, listPath, serve)
 }
