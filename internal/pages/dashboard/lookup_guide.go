@@ -24,8 +24,8 @@ type topics struct {
 }
 
 // What counts as about a section: at least minScore, and mostOfBest of the best section, which has more than the mails
-// that none answers have of it; of the last staffSections, which shoppers never ask about, staffScore and the most. At
-// most maxTopics count. pieceLetters is how many letters a piece of a word has.
+// that none answers have of it; of the last staffSections, which no shopper asks about and no long mail, staffScore
+// and the most. At most maxTopics count. pieceLetters is how many letters a piece of a word has.
 const (
 	minScore, mostOfBest, maxTopics = 7, 0.5, 3
 	staffSections, staffScore       = 3, 25
@@ -142,7 +142,8 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 		titled, _ := names(text, lowered(s[0]), "")
 		if titled || len(text) > 16 && strings.Contains(topics.texts[i], text) {
 			scores[i] += 10 * minScore
-		} else if closely && told < 2 || i >= len(topics.texts)-staffSections && scores[i] < max(staffScore, best) {
+		} else if closely && told < 2 || i >= len(topics.texts)-staffSections &&
+			(scores[i] < max(staffScore, best) || told > maxNames) {
 			scores[i] = 0
 		}
 		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],
