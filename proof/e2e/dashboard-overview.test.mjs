@@ -21,15 +21,17 @@ after(async () => {
   await gateway?.stop();
 });
 
-/** Makes the sessions that the lists are read with, orders 1042 and on, as the sample shop and its shoppers would. */
-async function someSessions() {
+/** How the sessions end that the lists are read with, orders 1042 and on; one stays open. */
+const outcomes = ["verified", "verified", "fallback", "verified", "verified", "spoof", "verified", "verified", "fallback", "verified", "", "verified"];
+
+/** Makes sessions of orders, 1042 and on, as the sample shop and its shoppers would. */
+async function someSessions(outcomes, prefix = "") {
   const { api_key } = JSON.parse(readFileSync(join(gateway.data, "demo-shop.json"), "utf8"));
-  const outcomes = ["verified", "verified", "fallback", "verified", "verified", "spoof", "verified", "verified", "fallback", "verified", "", "verified"];
   for (const [i, outcome] of outcomes.entries()) {
     const response = await fetch(`${gateway.url}/api/v1/sessions/create`, {
       method: "POST",
       headers: { "X-API-Key": api_key, "Content-Type": "application/json" },
-      body: JSON.stringify({ target_age: 18, success_url: `${gateway.shop}/thanks?order=${1042 + i}` }),
+      body: JSON.stringify({ target_age: 18, success_url: `${gateway.shop}/thanks?order=${prefix}${1042 + i}` }),
     });
     const { verification_url } = await response.json();
     const opened = outcome ? `${verification_url}?force=${outcome}` : verification_url;
@@ -172,7 +174,7 @@ test("from the printed link to a webhook that was answered", async () => {
   assert.equal(await page.locator(".tile, .modes.windows").count(), 0, "figures before the first check");
   assert.ok((await part(page, "make-session").boundingBox()).height < 50, "the button has two lines");
   await page.setViewportSize({ width: 1440, height: 900 });
-  await someSessions();
+  await someSessions(outcomes);
   await eventually("the figures are computed again", async () => {
     await page.reload();
     return page.locator(".tiles").count();
@@ -364,5 +366,28 @@ async function showsWhileTyping(page, field) {
   await part(found, "hit").click();
   await page.getByRole("heading", { level: 1, name: /Order 1044/ }).waitFor();
 }
+
+test("at 360 px, in German, every row of a list stays in its card and breaks no order where a webhook was not accepted", async () => {
+  const page = await person(browser);
+  await page.goto(/http\S+/.exec(gateway.command("user", "recover", "ada@shop.example"))[0]);
+  await part(page, "passkey").click();
+  await part(page, "make-session").first().waitFor();
+  const shop = page.url().split("?")[0];
+  gateway.command("tenant", "set", /dashboard\/([^/]+)/.exec(shop)[1], "--webhook-url", `${gateway.shop}/nothing-here`);
+  await someSessions(["verified", "fallback"], "WB-");
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const path of ["/sessions", "", "/webhooks"]) {
+    await eventually(`${path} lists them as not accepted`, async () => {
+      await page.goto(`${shop}${path}?lang=de`);
+      return (await page.locator("tr", { hasText: "WB-" }).filter({ hasText: /Webhook nicht angenommen|Wird wiederholt/ }).count()) === 2;
+    });
+    const out = await page.locator(".two-lines tbody tr").evaluateAll((rows) => rows.filter((row) => {
+      const edge = row.parentElement.getBoundingClientRect().right;
+      return row.querySelector("strong")?.getClientRects().length > 1 || [...row.querySelectorAll("td *")].some((each) => each.getBoundingClientRect().right > edge + 1);
+    }).map((row) => row.textContent));
+    assert.deepEqual(out, [], `rows of ${path} that leave their card`);
+  }
+  page.kept();
+});
 
 test("every page was looked at", () => sawItsPages(import.meta.url));
