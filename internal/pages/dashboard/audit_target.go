@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"agegate/internal/backoffice/account"
@@ -24,7 +26,7 @@ func keyName(name, end string) string { return strings.TrimSpace(name + " …" +
 // auditNames are the names of the targets of one page's entries. The log itself holds
 // IDs only, so that old entries do not keep a name that was changed or deleted.
 type auditNames struct {
-	users    map[string]string
+	names    map[string]string // of users, and those that deleted tenants had, by ID
 	keys     map[string]targetView
 	accepted map[string]string // who accepted an invitation, by its ID
 	tenants  map[uuid.UUID]string
@@ -52,13 +54,20 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 	}
 	if about["user"] {
-		if err := p.nameUsers(r, entries, n.users); err != nil {
+		if err := p.nameUsers(r, entries, n.names); err != nil {
 			return n, err
 		}
 	}
 	if !r.Route.HasTenant() {
 		if len(of) > 0 {
 			n.tenants, err = p.cfg.Tenants.Names(r.Ctx(), of)
+		}
+		if slices.ContainsFunc(of, func(id uuid.UUID) bool { return n.tenants[id] == "" }) {
+			deleted, unread := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{Scope: audit.Instance, Action: audit.TenantDelete})
+			for _, e := range deleted {
+				n.names[e.Target] = e.Details().Params["name"]
+			}
+			err = cmp.Or(err, unread)
 		}
 		return n, err
 	}
@@ -72,7 +81,14 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 	}
 	if about["invitation"] {
-		err = p.nameAccepted(r, n.accepted)
+		joined, unread := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
+			Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.MemberAdd, Limit: auditPage})
+		for _, e := range joined {
+			if id := e.Details().Params[account.InvitationParam]; id != "" {
+				n.accepted[id] = e.Actor.Name
+			}
+		}
+		err = unread
 	}
 	return n, err
 }
@@ -105,26 +121,6 @@ func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[stri
 	return err
 }
 
-// nameAccepted reads who joined the tenant by which invitation.
-func (p *Pages) nameAccepted(r *desk.Request, names map[string]string) error {
-	joined, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
-		Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.MemberAdd, Limit: auditPage,
-	})
-	for _, e := range joined {
-		if id := e.Details().Params[account.InvitationParam]; id != "" {
-			names[id] = e.Actor.Name
-		}
-	}
-	return err
-}
-
-// name shows a name in place of the ID.
-func (v *targetView) name(name string) {
-	if name != "" {
-		v.Name, v.End = name, ""
-	}
-}
-
 // of returns the tenant in whose log an entry stands, or nil on a page of one log.
 func (n auditNames) of(e audit.Entry) *targetView {
 	id, err := uuid.Parse(string(e.Scope))
@@ -133,7 +129,7 @@ func (n auditNames) of(e audit.Entry) *targetView {
 	}
 	name, exists := n.tenants[id]
 	if !exists { // it was deleted
-		return &targetView{Name: id.String()}
+		return &targetView{Name: n.names[id.String()], Full: id.String()}
 	}
 	return &targetView{Name: name, Href: operatedPath(id)}
 }
@@ -147,7 +143,9 @@ func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
 	v := targetView{Full: e.Target, End: end}
 	switch subject(e) {
 	case "user":
-		v.name(n.users[e.Target])
+		if name := n.names[e.Target]; name != "" {
+			v.Name, v.End = name, ""
+		}
 	case "api_key":
 		if key, ok := n.keys[e.Target]; ok {
 			v.Name, v.End = key.Name, key.End

@@ -361,6 +361,13 @@ func TestOperatorsActsOnTenants(t *testing.T) {
 		if seen != 60 {
 			t.Errorf("%d of 60 acts are on the pages", seen)
 		}
+		if err := g.App.Tenants.Delete(t.Context(), audit.Operator(op.User.ID, "op"), shops[0]); err != nil {
+			t.Fatal(err)
+		}
+		_, body = op.Get(t, "/operator/audit?on=tenants&action=tenant.disable&lang=en")
+		if !strings.Contains(body, "Corner <code>"+shops[0].String()+"</code>") {
+			t.Errorf("the act on a deleted tenant does not name it:\n%s", body)
+		}
 	})
 }
 

@@ -31,9 +31,8 @@ func (p *Pages) paste() desk.Feature {
 			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.event",
 			"lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
-	// The answer opens the record of the pasted text, or lists what it finds. The text is not
-	// stored or logged, and repeated in the answer only if it is askable. While
-	// a user types into the search, the part "found" is asked for.
+	// The answer opens the record of the pasted text, or lists what it finds. The text is not stored or logged, and
+	// repeated in the answer only if it is askable. While a user types into the search, the part "found" is asked for.
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm,
 		func(r *desk.Request) (*desk.Question, error) {
 			v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
