@@ -59,9 +59,7 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 	}
 	if !r.Route.HasTenant() {
-		if len(of) > 0 {
-			n.tenants, err = p.cfg.Tenants.Names(r.Ctx(), of)
-		}
+		n.tenants, err = p.cfg.Tenants.Names(r.Ctx(), of)
 		if slices.ContainsFunc(of, func(id uuid.UUID) bool { return n.tenants[id] == "" }) {
 			deleted, unread := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{Scope: audit.Instance, Action: audit.TenantDelete})
 			for _, e := range deleted {
@@ -81,14 +79,7 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 	}
 	if about["invitation"] {
-		joined, unread := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
-			Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.MemberAdd, Limit: auditPage})
-		for _, e := range joined {
-			if id := e.Details().Params[account.InvitationParam]; id != "" {
-				n.accepted[id] = e.Actor.Name
-			}
-		}
-		err = unread
+		err = p.nameAccepted(r, n.accepted)
 	}
 	return n, err
 }
@@ -132,6 +123,19 @@ func (n auditNames) of(e audit.Entry) *targetView {
 		return &targetView{Name: n.names[id.String()], Full: id.String()}
 	}
 	return &targetView{Name: name, Href: operatedPath(id)}
+}
+
+// nameAccepted reads who joined the tenant by which invitation.
+func (p *Pages) nameAccepted(r *desk.Request, names map[string]string) error {
+	joined, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
+		Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.MemberAdd, Limit: auditPage,
+	})
+	for _, e := range joined {
+		if id := e.Details().Params[account.InvitationParam]; id != "" {
+			names[id] = e.Actor.Name
+		}
+	}
+	return err
 }
 
 // target returns the view of an entry's target, or nil for the tenant itself and for an entry without one.
