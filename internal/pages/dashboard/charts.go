@@ -70,8 +70,14 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 	step := chartWidth / float64(len(series))
 	for i, point := range series {
 		x, width := round(float64(i)*step+step*.14), round(step*.72)
-		row := chartRow{Label: point.Start.In(zone).Format(layout)}
-		row.Mark = markOf(w, point.Start.In(zone), len(series)-1-i)
+		at := point.Start.In(zone)
+		row := chartRow{Label: at.Format(layout)}
+		switch after := len(series) - 1 - i; { // the labels fit on a phone
+		case w == insight.WindowDay && at.Hour()%4 == 0:
+			row.Mark = at.Format("15:04")
+		case w == insight.WindowWeek, w == insight.WindowMonth && after%5 == 0:
+			row.Mark = at.Format("01-02")
+		}
 		y := chartHeight
 		// in the order of parts
 		row.Counts = []int64{point.Passed, point.Fallback, point.Spoof, point.Expired, point.Pending}
@@ -105,18 +111,6 @@ func (v *chartView) scale(most int64) int64 {
 		v.Grid += fmt.Sprintf("M0 %gH%g", round(y), chartWidth)
 	}
 	return lines * unit
-}
-
-// markOf returns the label below the bar of a time. after is the number of bars after it. Every fourth hour of
-// a day has a label, every day of a week, and every fifth day of a month, so that the labels fit on a phone.
-func markOf(w insight.Window, at time.Time, after int) string {
-	switch {
-	case w == insight.WindowDay && at.Hour()%4 == 0:
-		return at.Format("15:04")
-	case w == insight.WindowWeek, w == insight.WindowMonth && after%5 == 0:
-		return at.Format("01-02")
-	}
-	return ""
 }
 
 // rowView is one row of a table that draws its number as a bar.

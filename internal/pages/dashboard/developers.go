@@ -147,28 +147,23 @@ func secretKeys(kind string) []string {
 func (p *Pages) askToReveal(kind tenant.SecretKind, back string) desk.Finder {
 	return func(r *desk.Request) (*desk.Question, error) {
 		return &desk.Question{Safe: true, Back: r.Href(back), Do: func(*desk.FormView) error {
-			return p.reveal(r, kind, r.Href(back))
+			secrets, err := p.cfg.Tenants.RevealSecrets(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode(), kind)
+			if err != nil {
+				return err
+			}
+			prefix := string(kind) + "_secret."
+			v := &shownView{Title: page.Say(prefix + "reveal_title"), Lead: page.Say(prefix + "reveal_lead"), Back: r.Href(back)}
+			for _, s := range secrets {
+				end := ""
+				if s.ExpiresAt != nil {
+					end = stamp(r, *s.ExpiresAt)
+				}
+				v.Values = append(v.Values, shownValue{
+					Label: page.Say("secret." + string(s.State)), Value: s.Plain,
+					Note: page.Say(prefix+"note_"+string(s.State), "end", end),
+				})
+			}
+			return r.Show(200, "shown", v)
 		}}, nil
 	}
-}
-
-func (p *Pages) reveal(r *desk.Request, kind tenant.SecretKind, back string) error {
-	secrets, err := p.cfg.Tenants.RevealSecrets(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode(),
-		kind)
-	if err != nil {
-		return err
-	}
-	prefix := string(kind) + "_secret."
-	v := &shownView{Title: page.Say(prefix + "reveal_title"), Lead: page.Say(prefix + "reveal_lead"), Back: back}
-	for _, s := range secrets {
-		end := ""
-		if s.ExpiresAt != nil {
-			end = stamp(r, *s.ExpiresAt)
-		}
-		v.Values = append(v.Values, shownValue{
-			Label: page.Say("secret." + string(s.State)), Value: s.Plain,
-			Note: page.Say(prefix+"note_"+string(s.State), "end", end),
-		})
-	}
-	return r.Show(200, "shown", v)
 }

@@ -12,10 +12,11 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// Bounds of a search: matches of one kind, letters with which names are searched, names in one search, and words of a
-// mail that are compared with the guide.
+// Bounds of a search: matches of one kind, orders that are compared with one in another spelling, letters with which
+// names are searched, names in one search, and words of a mail that are compared with the guide.
 const (
 	maxHits    = 10
+	maxSpelled = 50
 	minLetters = 2
 	maxNames   = 20
 	maxTold    = 200
@@ -29,8 +30,10 @@ type hitView struct {
 	Session *sessionRowView // of a session
 	Status  session.Status  // of a list of sessions with this status; empty for others
 	Roles   string          // who may open a page that the user may not; it has no address
-	score   float64         // of a section of the guide; see guideAbout
-	exact   bool            // whole words of a page were given, not beginnings of words
+	Advice  string          // what a section of the guide says to do or, if Says, to tell the shopper; may be empty
+	Says    bool
+	score   float64 // of a section of the guide; see guideAbout
+	exact   bool    // whole words of a page were given, not beginnings of words
 	recordLink
 }
 
@@ -52,11 +55,8 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	closely, naming := slices.ContainsFunc(v.Hits, hitView.opens), maxTold
 	if v.Hits == nil {
 		words := wordsOf(text)
-		if len(words) > maxNames { // a shopper's letter: what has a digit may name a session
-			words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
-		}
-		err = p.lookUpEach(r, v, words[:min(len(words), maxNames)])
-		closely, naming = len(v.Hits) == 1 && v.Missed == 0, min(len(words), maxNames)-v.Missed
+		err = p.lookUpEach(r, v, unspelled(text), words)
+		closely, naming = len(v.Hits) == 1 && v.Missed == 0, len(words)-v.Missed
 	}
 	with := slices.ContainsFunc(v.Hits, named)
 	guide, told, failed := p.guideAbout(r, text, closely && !with)
@@ -72,27 +72,26 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	return cmp.Or(err, failed)
 }
 
-// noOrder is a telephone number of any country, a year or the number of an error, which may be in an order by chance.
+// noOrder is what may be in an order by chance: a telephone number, a date, a year, an error's number, a file's name.
 var noOrder = regexp.MustCompile(
-	`(?i)\+\d[\d ()/.-]{7,}|\b(in|from|since|until|of|seit|aus|bis|von) (19|20)\d\d\b|\b(error|fehler) \d{3}\b`)
+	`(?i)\+\d[\d ()/.-]{7,}|\b(in|from|since|until|of|seit|aus|bis|von) (19|20)\d\d\b|\b(error|fehler) \d{3}\b|` +
+		`\b\d{1,2}[./]\d{1,2}[./](20)?\d\d\b|\S+\.(gif|heic|jpe?g|pdf|png|webp)\b`)
 
-// wordsOf returns the words of a text.
+// wordsOf returns the words of a text that may name something: of a shopper's letter, those with a digit.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(noOrder.ReplaceAllString(text, ""), func(c rune) bool {
+	words := strings.FieldsFunc(noOrder.ReplaceAllString(text, ""), func(c rune) bool {
 		return unicode.IsSpace(c) || strings.ContainsRune(",;!|()[]{}<>\"'“”„‘’–—", c)
 	})
+	if len(words) > maxNames {
+		words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
+	}
+	return words[:min(len(words), maxNames)]
 }
 
 // lookUp returns the sessions, events, API keys, members, errors and pages that a text names, in the
 // modes that the log-in opens.
 func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
-	hits, err := p.sessionHits(r, text, p.sessionsNamed)
-	if err == nil && hits == nil && len(text) >= minLetters {
-		hits, err = p.sessionHits(r, text, p.sessionsBegun)
-	}
-	if number := wordAndNumber.FindStringSubmatch(text); err == nil && hits == nil && number != nil {
-		hits, err = p.sessionHits(r, number[1], p.sessionsNamed)
-	}
+	hits, err := p.sessionHits(r, text, p.sessionsNamed, p.sessionsSpelled, p.sessionsBegun)
 	if err != nil || len(text) < minLetters {
 		return hits, err
 	}
@@ -110,19 +109,21 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 
 // lookUpEach fills in the sessions that any of several words names, such as 1042, 1043, and how many name nothing.
 // Words that name modes or statuses select among them if all words name something, which those of a mail do not. If no
-// word names a session, it fills in the pages that the most words name, unless a number is the order of none.
-func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error {
-	var pages []hitView
-	var modes []bool
+// word names a session, it fills in the pages that the most words name, unless a number is the order of none. Of the
+// orders that a word is a part of, those in all count, which is the text without punctuation.
+func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, all string, words []string) error {
+	pages, modes, missed := []hitView{}, []bool{}, []string{}
+	named, err := p.textsOf(r, "lookup.words.test", "lookup.words.live")
+	if err != nil {
+		return err
+	}
 	for _, word := range words {
-		named, err := p.modesNamed(r, word)
-		if err != nil {
-			return err
-		}
-		if len(named) == 1 { // not the word "mode"
-			modes = append(modes, named[0])
-		}
-		if named != nil {
+		word = strings.Trim(word, "#….:?")
+		names := func(i int) bool { return slices.Contains(strings.Split(named[i], ", "), strings.ToLower(word)) }
+		if live := names(1); live || names(0) {
+			if live != names(0) { // not the word "mode"
+				modes = append(modes, live)
+			}
 			continue
 		}
 		found, err := p.lookUpWord(r, word, maxNames/len(words))
@@ -130,10 +131,11 @@ func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error 
 			return err
 		}
 		if found == nil {
-			v.Missed++
-			v.NoOrder = v.NoOrder || number.MatchString(word)
+			missed = append(missed, word)
 		}
-		for _, hit := range found {
+		for _, hit := range narrowed(found, func(hit hitView) bool {
+			return hit.Session != nil && strings.Contains(all, unspelled(hit.Session.OrderRef))
+		}) {
 			if hit.Session == nil {
 				pages = append(pages, hit)
 			} else if !slices.ContainsFunc(v.Hits, hit.is) {
@@ -141,7 +143,7 @@ func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error 
 			}
 		}
 	}
-	v.NoOrder = v.NoOrder && v.Hits == nil
+	v.miss(missed)
 	if v.Hits == nil && !v.NoOrder {
 		words = slices.DeleteFunc(words, func(word string) bool { return !telling(word, minLetters) })
 		v.Hits = mostOf(pages, len(words))
@@ -149,18 +151,22 @@ func (p *Pages) lookUpEach(r *desk.Request, v *pasteView, words []string) error 
 	}
 	v.Hits = narrowed(v.Hits, func(hit hitView) bool { return v.Missed == 0 && slices.Contains(modes, hit.Livemode) })
 	v.Hits = narrowed(v.Hits, func(hit hitView) bool {
-		return v.Missed == 0 && slices.ContainsFunc(pages, func(list hitView) bool { return list.Status == hit.Session.Status.Status })
+		ofIts := func(list hitView) bool { return list.Status == hit.Session.Status.Status }
+		return v.Missed == 0 && slices.ContainsFunc(pages, ofIts)
 	})
 	return nil
 }
 
-// lookUpWord returns the sessions that a word of several names, or one of at most some parts of it if it is an
-// address, or else the pages, or else the sessions whose order it is a part of.
+// lookUpWord returns the sessions that a word of several names, or one of its last parts if it is an address or a path,
+// at most so many, or else the pages, or else the sessions whose order it is a part of.
 func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitView, err error) {
-	word = strings.Trim(word, "….:?")
-	all := append([]string{word}, partsOfAddress(word, parts)...)
+	plain, _ := url.PathUnescape(word) // empty if it is no address
+	all := strings.FieldsFunc(plain, func(c rune) bool { return strings.ContainsRune("/?&=#:", c) })
+	all = slices.DeleteFunc(all, func(part string) bool { return len(part) < minLetters })
+	all = append(all[max(0, len(all)-parts):], word)
+	slices.Reverse(all)
 	for _, name := range all {
-		if hits, err = p.sessionHits(r, name, p.sessionsNamed); err != nil || hits != nil {
+		if hits, err = p.sessionHits(r, name, p.sessionsNamed, p.sessionsSpelled); err != nil || hits != nil {
 			return hits, err
 		}
 	}
@@ -173,18 +179,6 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 		}
 	}
 	return hits, err
-}
-
-// partsOfAddress returns the last names and values in an address or a path, the last first.
-func partsOfAddress(word string, most int) []string {
-	plain, err := url.PathUnescape(word)
-	if err != nil {
-		return nil
-	}
-	parts := strings.FieldsFunc(plain, func(c rune) bool { return strings.ContainsRune("/?&=#:", c) })
-	slices.Reverse(parts)
-	parts = slices.DeleteFunc(parts, func(part string) bool { return len(part) < minLetters })
-	return parts[:min(len(parts), most)]
 }
 
 func (v hitView) is(other hitView) bool { return v.Name == other.Name && v.Href == other.Href }

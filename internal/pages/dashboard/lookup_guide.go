@@ -16,7 +16,7 @@ import (
 
 // topics are what the sections of support's guide are about, learned from mails that each of them answers.
 type topics struct {
-	guides map[string][][3]string // the sections of the guide in each language, by its name
+	guides map[string][][3]string // the guide in each language, by its name: title, anchor and advice of each section
 	all    int                    // mails
 	mails  []int                  // of each section, and last those that none answers
 	having map[string][]int       // for each feature the section of every mail that has it
@@ -36,6 +36,11 @@ var (
 	numbers = regexp.MustCompile(`\S*(?:[@/]|[0-9]{3})\S*`) // and addresses, which are in mails about anything
 	quoted  = regexp.MustCompile(`"[^"]+"|„[^“]+“`)
 	plainly = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
+	// advice is the reply that a section quotes or, without one, what it says to do, with the list after a colon. markup
+	// is what is none of its words.
+	advice = regexp.MustCompile(`(?s:^.*?)((?:\n> .*)+)|` +
+		`\n\*\*(?:Do|Tun):\*\* ((?:.+\n)*(?:.*[^:\n]|.*:\n\n(?:1\.|-) .*(?:\n.+)*))(?:\n|$)`)
+	markup = regexp.MustCompile(`\n>|[*\[]|\]\([^)]*\)`)
 	// documentSections are those about the screens that refuse a document and that ask for one.
 	documentSections = map[string]string{"screen refused": "a-document-was-refused",
 		"screen title": "the-document-step-does-not-go-on"}
@@ -71,6 +76,13 @@ func featuresOf(text string) (all []string) {
 	return slices.Compact(all)
 }
 
+// adviceOf returns the advice in a section's text, without markup. A reply begins with "> ".
+func adviceOf(text string) string {
+	said := append(advice.FindStringSubmatch(text), "", "", "")
+	text = strings.Join(strings.Fields(markup.ReplaceAllString(said[1]+said[2], "")), " ")
+	return strings.Repeat("> ", min(len(said[1]), 1)) + text
+}
+
 // readTopics learns the topics: from mails.txt, and from the titles and the quotes of the guide's sections.
 func (p *Pages) readTopics() topics {
 	german, sections := p.cfg.Sections("support"+".de", "##"), p.cfg.Sections("support", "##") // no key of a text
@@ -94,6 +106,7 @@ func (p *Pages) readTopics() topics {
 				t.texts[i] += lowered(fmt.Sprint(screen))
 			}
 		}
+		sections[i][2], german[i][2] = adviceOf(s[2]), adviceOf(german[i][2])
 	}
 	data, _ := fs.ReadFile(templates.Dashboard(), "mails"+".txt") // a test reads it
 	for line := range strings.Lines(string(data)) {
@@ -146,7 +159,8 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 			(scores[i] < max(staffScore, best) || told > maxNames) {
 			scores[i] = 0
 		}
-		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], score: scores[i],
+		advice, says := strings.CutPrefix(s[2], "> ")
+		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], Advice: advice, Says: says, score: scores[i],
 			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
 	}
 	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })

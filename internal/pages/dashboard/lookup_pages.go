@@ -3,9 +3,11 @@ package dashboard
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 )
@@ -72,17 +74,6 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 			Href: r.Href(sessionsPath) + "?from=" + text + "&to=" + text, Livemode: r.Access.Livemode()}})
 	}
 	return narrowed(narrowed(hits, hitView.whole), hitView.opens), nil
-}
-
-// modesNamed returns the modes that a word names.
-func (p *Pages) modesNamed(r *desk.Request, word string) (modes []bool, err error) {
-	words, err := p.textsOf(r, "lookup.words.test", "lookup.words.live")
-	for i, all := range words {
-		if slices.Contains(strings.Split(all, ", "), strings.ToLower(word)) {
-			modes = append(modes, i == 1)
-		}
-	}
-	return modes, err
 }
 
 // textsOf returns texts in the language of the page.
@@ -173,4 +164,33 @@ func alike(a, b string) bool {
 		n++
 	}
 	return a == b || n > minLetters && slices.Contains(endings, a[n:]) && slices.Contains(endings, b[n:])
+}
+
+// errorsNamed returns the rejected requests whose ID a text, in lower case, is, and the
+// parts of the guide to errors whose heading it is or has in quotes, as a body has them.
+func (p *Pages) errorsNamed(r *desk.Request, text string) (hits []hitView, err error) {
+	for _, livemode := range livemodesOf(r) {
+		if len(text) < 16 || !r.Opens(refusalsPath) {
+			break
+		}
+		all, err := p.cfg.Insight.Refusals(r.Ctx(), insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode})
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range all {
+			if strings.EqualFold(c.RequestID, text) {
+				row := "?page=" + strconv.Itoa(i/insight.PageSize+1) + "#" + c.RequestID
+				hits = append(hits, hitView{Kind: "nav.refusals", Name: c.RequestID, Mode: modeName(livemode),
+					recordLink: recordLink{Href: inMode(r, livemode, refusalsPath) + row, Livemode: livemode}})
+			}
+		}
+	}
+	for _, s := range p.cfg.Sections("errors", "###") {
+		name := strings.ToLower(s[0])
+		if text == name || strings.Contains(text, `"`+name+`"`) {
+			hits = append(hits, hitView{Kind: "lookup.error", Name: s[0],
+				recordLink: recordLink{Href: r.Docs() + "/errors#" + s[1], Livemode: r.Access.Livemode()}})
+		}
+	}
+	return hits, nil
 }

@@ -17,35 +17,62 @@ import (
 var (
 	idEnd    = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of an ID, as lists show it
 	digits   = regexp.MustCompile(`^[0-9]+$`)
-	number   = regexp.MustCompile(`[0-9]{3}`)    // of an order, and no age
 	noNumber = regexp.MustCompile(`^[^0-9]*$|@`) // a name or an address of mail, and no order
-	inWord   = regexp.MustCompile(`[\pL\pM\pN-]+`)
-	// wordAndNumber is an order as somebody may spell it, such as Order-1042 or 1042-DE.
-	wordAndNumber = regexp.MustCompile(`^(?:[A-Za-z]+[-_.])?([0-9]{2,})(?:[-_.][A-Za-z]+)?$`)
+	// number is that of an order, and no age, price or year.
+	number = regexp.MustCompile(`[0-9]{5}|(?:\pL|\b)(?:[03-9][0-9]|1[0-8]|2[1-9])[0-9]{2}\b`)
+	inWord = regexp.MustCompile(`[\pL\pM\pN-]+`)
+	// numbered is the end of an order as somebody may spell it, such as Order-1042, DE 20990 or 20990DE.
+	numbered = regexp.MustCompile(`\pL*[^\pL\pN]{0,3}([0-9]{2,})(?:[-_./]?\pL+)?$`)
 )
 
-// sessionHits returns the sessions that find returns for a text in each mode that the log-in opens.
+// sessionHits returns what the first of some finders that finds any returns for a text, in each mode that the log-in
+// opens.
 func (p *Pages) sessionHits(
-	r *desk.Request, text string, find func(*desk.Request, insight.Scope, string) ([]insight.SessionRow, error),
+	r *desk.Request, text string, finders ...func(*desk.Request, insight.Scope, string) ([]insight.SessionRow, error),
 ) (hits []hitView, err error) {
-	for _, livemode := range livemodesOf(r) {
-		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}
-		rows, err := find(r, scope, text)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range newRows(rows, inMode(r, livemode, sessionsPath)) {
-			hits = append(hits, hitView{Kind: "lookup.session", Name: row.ID.String(), Mode: modeName(livemode), Session: &row,
-				recordLink: recordLink{Href: row.Href, Livemode: livemode}})
+	for i := 0; i < len(finders) && hits == nil; i++ {
+		for _, livemode := range livemodesOf(r) {
+			rows, err := finders[i](r, insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}, text)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range newRows(rows, inMode(r, livemode, sessionsPath)) {
+				hits = append(hits, hitView{Kind: "lookup.session", Name: row.ID.String(), Mode: modeName(livemode), Session: &row,
+					recordLink: recordLink{Href: row.Href, Livemode: livemode}})
+			}
 		}
 	}
 	return hits, nil
 }
 
+// sessionsSpelled returns sessions of a scope whose order is a short text, or what it ends with, but for case and
+// punctuation, such as DE-20990 for "order #DE 20990", or else is the number in it.
+func (p *Pages) sessionsSpelled(
+	r *desk.Request, scope insight.Scope, text string,
+) (found []insight.SessionRow, err error) {
+	said := numbered.FindStringSubmatch(text)
+	if said == nil || strings.Count(text, " ") > maxSought {
+		return nil, nil
+	}
+	begun, err := p.cfg.Insight.Find(r.Ctx(), scope, insight.OrderStart, said[1], maxSpelled)
+	ending, failed := p.cfg.Insight.Find(r.Ctx(), scope, insight.OrderNumber, said[1], maxSpelled)
+	for _, order := range []string{unspelled(text), unspelled(said[0]), said[1]} {
+		found = append(found, slices.DeleteFunc(slices.Concat(begun, ending), func(row insight.SessionRow) bool {
+			return len(found) > 0 || unspelled(row.OrderRef) != order || order == said[1] && said[0] != text
+		})...)
+	}
+	return found[:min(len(found), maxHits)], cmp.Or(err, failed)
+}
+
+// unspelled is an order in lower case without punctuation.
+func unspelled(order string) string {
+	return strings.ReplaceAll(strings.Join(inWord.FindAllString(strings.ToLower(order), -1), ""), "-", "")
+}
+
 // sessionsBegun returns sessions of a scope with an order that begins with a text, or with the number at its end.
 func (p *Pages) sessionsBegun(r *desk.Request, scope insight.Scope, text string) ([]insight.SessionRow, error) {
 	order := session.TypedOrder(text)
-	if order == "" {
+	if order == "" || len(text) < minLetters {
 		return nil, nil
 	}
 	rows, err := p.cfg.Insight.Find(r.Ctx(), scope, insight.OrderStart, order, maxHits)

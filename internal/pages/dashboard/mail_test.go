@@ -42,8 +42,9 @@ func TestLookUpShopperMail(t *testing.T) {
 			`<ul class="hits"><li><a href="`+base+at, "#"+guide[3:])
 	}
 	for text, says := range map[string][]string{
-		"order 9999 where is my parcel":         {"<h2>Nothing found</h2>", "No order, ID, status or page has this name"},
-		"Order 7777: my camera does not work":   {"#the-camera-does-not-open", "No session here has the number in your text"},
+		"order 9999 where is my parcel":                          {"<h2>Nothing found</h2>", "No session with the order 9999:"},
+		"Order 7777: my camera does not work":                    {"#the-camera-does-not-open", "No session with the order 7777:"},
+		"I got no mail for the orders 7771, 7772, 7773 and 7774": {"No session here has the number in your text"},
 		"9999":                                  {"<h2>Nothing found</h2>"},
 		"I am 34 and it refused me, order 1042": {at, "#a-shopper-was-refused-wrongly"},
 	} {
@@ -59,6 +60,79 @@ func TestLookUpShopperMail(t *testing.T) {
 	}
 	for _, text := range []string{"1042", "order 1042", "live order 1042"} {
 		searched(t, support, base+"/live/paste?lang=en", text, base+at)
+	}
+	// Words that find nothing are counted for who types a few, and a picture's name, a date or a year is no order.
+	for _, text := range []string{"I am 34 and it refused me, order 1042", "Hello, thank you for a good day, 1042",
+		"On 29.11.2026, in 2026, my camera does not work: IMG_1042.jpg"} {
+		_, body := support.Post(t, base+"/live/paste?lang=en", url.Values{"text": {text}})
+		if strings.Contains(body, "found nothing") || strings.Contains(body, "No session") ||
+			strings.Contains(body, at) == strings.Contains(text, "IMG") {
+			t.Errorf("%s: %s", text, between(t, body, "<main", "</main"))
+		}
+	}
+}
+
+// TestLookUpOrdersAsTheyAreSpelled: an order is found in another case and with other punctuation, in both databases,
+// and no other order that ends with its number.
+func TestLookUpOrdersAsTheyAreSpelled(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		support, at, of := member(t, g, shop.Tenant.ID, account.Support), "", map[string]string{}
+		for _, order := range []string{"L-4001", "AT-20990", "DE-20990", "DE20991", "77-DE", "B4711", "4711", "X_5_0042"} {
+			target := "https://shop.example/paid?order=" + order
+			made, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID},
+				session.CreateRequest{TargetAge: 18, SuccessURL: &target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = "/dashboard/" + shop.Tenant.ID.String() + "/test"
+			of[order] = at + "/sessions/" + made.SessionID.String()
+		}
+		for text, order := range map[string]string{
+			"L4001": "L-4001", "l 4001": "L-4001", "L–4001": "L-4001", "L_4001": "L-4001", "DE20990": "DE-20990",
+			"#DE 20990": "DE-20990", "order #de.20990": "DE-20990", "at20990": "AT-20990", "DE-20991": "DE20991",
+			"DE 20991": "DE20991", "77DE": "77-DE", "77_de": "77-DE", "b-4711": "B4711", "C-4711": "4711", "X-5/0042": "X_5_0042",
+		} {
+			searched(t, support, at+"/paste", text, of[order])
+		}
+		const mail = "Hello, your machine is a joke, I am 34 and it refused me. Order "
+		for text, order := range map[string]string{"#DE 20990, what now?": "DE-20990", "L4001!": "L-4001", "at-20990": "AT-20990"} {
+			_, body := support.Post(t, at+"/paste?lang=en", url.Values{"text": {mail + text}})
+			if strings.Count(body, at+"/sessions/") != strings.Count(body, of[order]) || !strings.Contains(body, of[order]) {
+				t.Errorf("%s finds not %s alone", text, order)
+			}
+		}
+		for _, text := range []string{"XL4001", "CH-20990", "DE20992"} {
+			searched(t, support, at+"/paste?lang=en", text, "", "No session with the order "+text+":")
+		}
+	})
+}
+
+// TestGuideSaysWhatToDo: below a section of the guide stands the reply that it quotes, to copy, or else what it says to
+// do, in the language of the page and without markup. Only the first one is open, and the list while one types has none.
+func TestGuideSaysWhatToDo(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	at := "/dashboard/" + shop.Tenant.ID.String() + "/test/paste"
+	for text, says := range map[string]string{
+		"en I am 34, and it refused me. How can I show my age?": `<summary>What to tell the shopper</summary>` +
+			`<div class="act"><p>We are sorry. A program estimates the age from the face, and refuses`,
+		"de Ich bin 34 und wurde abgelehnt, wie kann ich mein Alter zeigen?": `data-copy="Das tut uns leid. Ein Programm ` +
+			`schätzt das Alter nach dem Gesicht`,
+		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</p>",
+		"en I do not want to show my face, I will not be filmed": `<summary>What to do</summary><div class="act"><p>if What ` +
+			`your check offers names the document check, Use a document instead begins it`,
+		"en My ID card is not readable": "the shopper should: 1. Show the side with the rows of &lt;&lt;&lt; first",
+	} {
+		_, body := support.Post(t, at+"?lang="+text[:2], url.Values{"text": {text[3:]}})
+		if !strings.Contains(body, says) || strings.Count(body, `data-testid="advice" open>`) != 1 {
+			t.Errorf("%s: the page lacks %q, or not one advice is open: %s", text, says, between(t, body, "<main", "</main"))
+		}
+		if _, body = support.Post(t, at+"?part=found&lang="+text[:2], url.Values{"text": {text[3:]}}); strings.Contains(body,
+			"advice") || !strings.Contains(body, `data-testid="hit"`) {
+			t.Errorf("%s: the list while one types: %s", text, body)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,9 +28,9 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_answer", "paste.no_order", "lookup.session",
-			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.event",
-			"lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
+			"paste.deleted", "paste.deleted_by", "paste.no_name", "paste.no_answer", "paste.no_order", "paste.no_orders",
+			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_",
+			"lookup.session", "lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
 	// The answer opens the record of the pasted text, or lists what it finds. The text is not stored or logged, and
 	// repeated in the answer only if it is askable. While a user types into the search, the part "found" is asked for.
@@ -61,7 +62,7 @@ type pasteView struct {
 	Form     *desk.FormView
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing
-	NoOrder  bool            // one of them has a number that is no session's order, or a mail's ID or link is none or cut
+	NoOrder  bool            // Nothing is about one with a number, which is no order, or about a mail's ID or link
 	Lost     bool            // a search found nothing
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
@@ -147,6 +148,19 @@ func unfound(text string) (said page.Text, cut bool) {
 	return page.Say("paste.no_name"), false
 }
 
+// miss fills in how many words name nothing, and says of those with a number that they are no session's orders, unless
+// other words name a session and there is more than such a list.
+func (v *pasteView) miss(words []string) {
+	v.Missed, v.NoOrder = len(words), v.NoOrder && v.Hits == nil
+	orders := slices.DeleteFunc(words, func(word string) bool { return !number.MatchString(word) })
+	if !v.NoOrder && len(orders) > 0 && (v.Hits == nil || v.Missed == len(orders)) {
+		v.Nothing, v.NoOrder = page.Say("paste.no_order"), true
+		if askable(strings.Join(orders, " ")) {
+			v.Nothing = page.Say("paste.no_orders", "orders", strings.Join(orders, ", "))
+		}
+	}
+}
+
 // findDeleted fills in when the session with an ID was deleted, and for those who read the audit log by whom.
 func (p *Pages) findDeleted(r *desk.Request, v *pasteView, id string) error {
 	acts, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
@@ -169,4 +183,71 @@ func noticeOf(r *desk.Request, record *recordLink) string {
 		return ""
 	}
 	return "paste_" + audit.Mode(record.Livemode)
+}
+
+// pasted is a recognized text; the zero value is nothing known.
+type pasted struct {
+	kind pastedKind
+	text string // the part that matters: words, or an ID or a link's token in the gateway's spelling
+}
+
+type pastedKind string
+
+const (
+	pastedSecret  pastedKind = "secret" // a secret or an API key; its text is not kept
+	pastedLink    pastedKind = "link"   // of a verification
+	pastedEvent   pastedKind = "event"
+	pastedSession pastedKind = "session"
+	pastedWord    pastedKind = "word" // what findWord finds, such as an order or a name, or several
+)
+
+const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
+
+var (
+	secretPattern  = regexp.MustCompile(`^["']?(?:svc_(?:test|live)_|whsec_|rdsec_)`)
+	linkPattern    = regexp.MustCompile(`(?:/v/|^)([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
+	cutPattern     = regexp.MustCompile(`/v/[A-Za-z0-9_-]{0,42}[…"'>).,;:!?]*(?:\s|$)`) // such a link without its end
+	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
+	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
+)
+
+// recognize finds out what a text is. The most specific kind wins: the headers of a
+// webhook contain an event's ID, its body and a success URL a session's. Of several IDs
+// the last one counts, because addresses of pages begin with the tenant's.
+func recognize(text string) pasted {
+	// Keyboards of other scripts type other digits. A text in another script is left as it is.
+	if ascii := strings.Map(asciiDigit, text); utf8.RuneCountInString(ascii) == len(ascii) {
+		text = ascii
+	}
+	if secretPattern.MatchString(text) {
+		return pasted{kind: pastedSecret}
+	}
+	if link := linkPattern.FindStringSubmatch(text); link != nil {
+		return pasted{pastedLink, link[1]}
+	}
+	if all := eventPattern.FindAllString(text, -1); all != nil {
+		return pasted{pastedEvent, strings.ToLower(all[len(all)-1])}
+	}
+	if all := sessionPattern.FindAllString(text, -1); all != nil {
+		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
+	}
+	words := strings.TrimRight(strings.TrimLeft(text, "\"'(…. \t\n"), "\"').,;:!? \t\n")
+	control := func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }
+	if words != "" && utf8.ValidString(words) && !strings.ContainsFunc(words, control) {
+		return pasted{pastedWord, words}
+	}
+	return pasted{}
+}
+
+// asciiDigit returns a decimal digit of another script as that of ASCII. Unicode keeps
+// the digits of a script together, from zero on.
+func asciiDigit(c rune) rune {
+	if c < utf8.RuneSelf || !unicode.IsDigit(c) {
+		return c
+	}
+	n := rune(0)
+	for unicode.IsDigit(c - n - 1) {
+		n++
+	}
+	return '0' + n%10
 }

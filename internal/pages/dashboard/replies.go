@@ -165,6 +165,7 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 		v.Why = session.NoteFaceless
 	}
 	key = v.replyKey()
+	about, word, _ := session.Setback{Why: v.Why}.Note()
 	switch {
 	case key == "disabled", key == "under_age", key == v.Why:
 		return key, nil, nil
@@ -174,7 +175,8 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 		return key, v.ahead(), nil
 	case v.Trouble() != "" && key != "no_camera":
 		because = []string{"no_picture"}
-	case slices.Contains(bare, key) && v.aboutDocument():
+	case slices.Contains(bare, key) && (slices.Contains([]string{session.NoteDocument, session.WhyDoubtful}, about) ||
+		about == session.NoteWallet && !slices.Contains(unread, word)): // because of its document
 		because = []string{"last_document"}
 	}
 	if v.Camera == insight.CameraBelow { // what the answer of another end says itself
@@ -204,13 +206,6 @@ func (v storyView) ways(key string) []string {
 		return []string{"anew"}
 	}
 	return nil
-}
-
-// aboutDocument reports whether the latest attempt gave no result because of its document.
-func (v storyView) aboutDocument() bool {
-	kind, word, _ := session.Setback{Why: v.Why}.Note()
-	return kind == session.NoteDocument || kind == session.WhyDoubtful ||
-		kind == session.NoteWallet && !slices.Contains(unread, word)
 }
 
 // bare are the answers that do not say that the last document proved nothing, and unread the complaints of a wallet

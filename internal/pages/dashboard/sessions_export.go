@@ -30,12 +30,22 @@ func (p *Pages) exportSessions(r *desk.Request) error {
 	if len(v.Wrong) > 0 {
 		return echo.ErrNotFound
 	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.UTC().Format(exportTime)
+	}
 	name := "sessions-" + r.Mode() + "-" + p.cfg.Now().Format(time.DateOnly) + ".csv"
 	return downloadTable(r, name, exportColumns, func(ctx context.Context, write func([][]string) error) error {
 		more, err := p.cfg.Insight.Export(ctx, r.Scope(), filter, desk.ReadBatch, func(rows []insight.SessionRow) error {
 			lines := make([][]string, len(rows))
 			for i, row := range rows {
-				lines[i] = exportLine(row)
+				lines[i] = []string{
+					row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), decidedBy(row.Source, row.Status, row.Way),
+					at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
+					strconv.Itoa(row.Strikes), string(row.Way), row.OrderRef, strconv.FormatBool(row.Untold),
+				}
 			}
 			return write(lines)
 		})
@@ -61,18 +71,4 @@ func downloadTable(
 		}
 		return fill(ctx, out.WriteAll)
 	})
-}
-
-func exportLine(row insight.SessionRow) []string {
-	at := func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return t.UTC().Format(exportTime)
-	}
-	return []string{
-		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), decidedBy(row.Source, row.Status, row.Way),
-		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
-		strconv.Itoa(row.Strikes), string(row.Way), row.OrderRef, strconv.FormatBool(row.Untold),
-	}
 }
