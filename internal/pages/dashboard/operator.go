@@ -121,10 +121,9 @@ func (p *Pages) showOperator(r *desk.Request) error {
 		if err != nil {
 			return err
 		}
-		v.Decided = tileFigure{"–", page.Say("operator.decided_note")}
+		v.Decided = tileFigure{sum.Decided, page.Say("operator.decided_note")}
 		v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
 		if sum.Decided > 0 {
-			v.Decided.Value = sum.Decided
 			v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 		}
 	}

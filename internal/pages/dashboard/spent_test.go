@@ -48,7 +48,7 @@ func TestSpentTenantIsSeen(t *testing.T) {
 			t.Errorf("the note leads to no action: %s", note)
 		}
 		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "none counted yet") ||
-			!strings.Contains(list, "each is counted about two hours later") {
+			!strings.Contains(list, "each is counted about two hours later") || !strings.Contains(list, "<strong>0</strong>") {
 			t.Error("the list does not say that no decision is counted, and when they are")
 		}
 		_, page := op.Get(t, own)
