@@ -374,7 +374,7 @@ test("at 360 px, in German, every row of a list stays in its card and breaks no 
   await part(page, "make-session").first().waitFor();
   const shop = page.url().split("?")[0];
   gateway.command("tenant", "set", /dashboard\/([^/]+)/.exec(shop)[1], "--webhook-url", `${gateway.shop}/nothing-here`);
-  await someSessions(["verified", "fallback"], "WB-");
+  await someSessions(["verified", "fallback"], "WB-6fa457cf-7f6a-41ae-a636-");
   await page.setViewportSize({ width: 360, height: 740 });
   for (const path of ["/sessions", "", "/webhooks"]) {
     await eventually(`${path} lists them as not accepted`, async () => {
@@ -386,6 +386,9 @@ test("at 360 px, in German, every row of a list stays in its card and breaks no 
       return row.querySelector("strong")?.getClientRects().length > 1 || [...row.querySelectorAll("td *")].some((each) => each.getBoundingClientRect().right > edge + 1);
     }).map((row) => row.textContent));
     assert.deepEqual(out, [], `rows of ${path} that leave their card`);
+    await page.setViewportSize({ width: 1280, height: 740 });
+    assert.deepEqual(await page.locator(".two-lines .id").evaluateAll((all) => all.map(({ offsetHeight }) => offsetHeight).filter((high) => high > 40)), [], `names of two lines in ${path}`);
+    await page.setViewportSize({ width: 360, height: 740 });
   }
   page.kept();
 });

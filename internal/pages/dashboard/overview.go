@@ -214,8 +214,7 @@ func (p *Pages) readWayOn(r *desk.Request, v *overviewView) error {
 	if r.Opens(keysPath) {
 		v.NewKey = r.Href(keysPath + "/new")
 	}
-	test := insight.Scope{TenantID: r.Access.TenantID()}
-	o, err := p.cfg.Insight.Overview(r.Ctx(), test, insight.WindowMonth, r.Zone())
+	o, err := p.cfg.Insight.Overview(r.Ctx(), insight.Scope{TenantID: r.Access.TenantID()}, insight.WindowMonth, r.Zone())
 	_, err = r.Unread("test sessions", err)
 	v.InTest = int(o.Counts.Created)
 	return err

@@ -13,9 +13,10 @@ var blocks = template.FuncMap{
 	"badge": func(tone, text string) BadgeView { return BadgeView{tone, text} },
 	"tile":  func(label string, value any, note string) TileView { return TileView{label, note, value} },
 	"empty": func(title, body, action, href string) EmptyView { return EmptyView{title, body, action, href} },
-	"named": func(order, id string) NamedView {
-		start, end := SplitID(id)
-		return NamedView{order, start, end}
+	"named": func(order, id string) (v NamedView) {
+		v.Head, v.Tail = SplitID(order)
+		v.Start, v.End = SplitID(id)
+		return v
 	},
 	"coded":    coded,
 	"code":     func(language, shown, copied string) CodeView { return CodeView{language, shown, copied} },
@@ -56,12 +57,13 @@ const shownEnd = 8
 
 // SplitID splits an ID into its start, which only screen readers read, and its end, which is shown.
 func SplitID(id string) (start, end string) {
-	at := max(0, len(id)-shownEnd)
-	return id[:at], id[at:]
+	all := []rune(id)
+	at := max(0, len(all)-shownEnd)
+	return string(all[:at]), string(all[at:])
 }
 
-// NamedView names a record in a list: by the merchant's order, if there is one, and by its ID, see SplitID.
-type NamedView struct{ Order, Start, End string }
+// NamedView names a record in a list: by the order, if there is one, whose Head gives way, and by its ID, see SplitID.
+type NamedView struct{ Head, Tail, Start, End string }
 
 // CodeView is a block of code in a language, which its button copies in another form, such as without line breaks.
 type CodeView struct{ Language, Shown, Copied string }
