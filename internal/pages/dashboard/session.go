@@ -132,12 +132,11 @@ func (v *sessionView) Untold() bool {
 		v.Event.Status == webhook.StatusPending && v.Event.LastClass != "")
 }
 
-// instead reports that another check of the order passed, so that the shopper has nothing more to do here: a later
-// one for this age, or any while this one can say nothing else to the shop.
+// instead reports that another check of the order passed for this age, so that the shopper has nothing more to do here.
+// A document of somebody too young is only followed by a later one.
 func (v *sessionView) instead(other sessionRowView) bool {
-	silent := v.Status == session.StatusPending || v.Status == session.StatusExpired
 	return v.Status != session.StatusPassed && other.Status.Status == session.StatusPassed &&
-		other.TargetAge >= v.TargetAge && (silent || other.ID.String() > v.ID.String())
+		other.TargetAge >= v.TargetAge && (v.Story.Refused != "under_age" || other.ID.String() > v.ID.String())
 }
 
 // timelineView is a session's timeline.
@@ -222,7 +221,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 	told := v.Told()
 	if at := slices.IndexFunc(v.Same, v.instead); at >= 0 {
 		v.Passed = &v.Same[at]
-		told = storyView{untold: v.Passed.Untold, Story: insight.Story{Status: session.StatusPassed, Test: told.real().Test}}
+		told = storyView{Story: insight.Story{Status: session.StatusPassed, Test: told.real().Test}}
+		proved := *cmp.Or(v.Passed.CompletedAt, &v.Passed.CreatedAt)
+		told.untold = v.Passed.Untold || cmp.Or(v.CompletedAt, &time.Time{}).After(proved) // the shop may go by this one
 	}
 	v.Replies = p.replies.of(told, p.cfg.Now().In(r.Zone()))
 	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
