@@ -52,6 +52,7 @@ const (
 	MomentConsented  MomentKind = "consented"
 	MomentBegun      MomentKind = "begun"     // Attempts, Strikes: their current values
 	MomentSetback    MomentKind = "setback"   // Why
+	MomentFaceless   MomentKind = "faceless"  // Why; no face was there to begin an attempt
 	MomentSaid       MomentKind = "said"      // Why; what the browser says of its camera
 	MomentLast       MomentKind = "last"      // Why; how the last document was refused
 	MomentOther      MomentKind = "other"     // Why; the page refuses another browser
@@ -115,11 +116,8 @@ func documentEnd(s session.Session) DocumentEnd {
 // Session returns the record of a session of the scope, or fault.NotFound.
 func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Record, error) {
 	sess, err := s.store.SessionByID(ctx, scope.TenantID, id)
-	if err == nil && sess.Livemode != scope.Livemode {
-		err = errNotFound
-	}
-	if err != nil {
-		return Record{}, err
+	if err != nil || sess.Livemode != scope.Livemode {
+		return Record{}, cmp.Or[error](err, errNotFound)
 	}
 	now := s.now()
 	r := Record{
@@ -139,10 +137,7 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 			r.Key = &keys[i]
 		}
 	}
-	if err = s.addAttempts(ctx, &r, sess); err != nil {
-		return Record{}, err
-	}
-	if err = s.addHandover(ctx, &r, sess); err != nil {
+	if err = cmp.Or(s.addAttempts(ctx, &r, sess), s.addHandover(ctx, &r, sess)); err != nil {
 		return Record{}, err
 	}
 	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
@@ -169,7 +164,7 @@ func (s *Service) addHandover(ctx context.Context, r *Record, sess session.Sessi
 }
 
 var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast,
-	session.NoteLink: MomentOther}
+	session.NoteLink: MomentOther, "camera": MomentFaceless}
 
 // momentsOf returns the moments that the session's row shows. Moments with equal
 // times are in the order in which they happened.
@@ -185,6 +180,7 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
 	for _, back := range sess.Setbacks {
+		back = meant(sess, back)
 		if kind, _, _ := back.Note(); back.Why != session.NoteForced { // the end of the camera check says it
 			add(&back.At, Moment{Kind: cmp.Or(noteMoments[kind], MomentSetback), Why: back.Why})
 		}

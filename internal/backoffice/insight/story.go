@@ -88,7 +88,12 @@ func Said(why string) string {
 
 // whyOf returns the latest setback or note of a session, unless something else came after it.
 func whyOf(s session.Session) string {
-	last := latest(s.Setbacks)
+	var last session.Setback // or note, but session.NoteOther
+	for _, back := range s.Setbacks {
+		if back.Why != session.NoteOther {
+			last = meant(s, back)
+		}
+	}
 	kind, _, note := last.Note()
 	explains := kind == session.NoteBrowser && s.Basis.Cutoff == nil // also why a document was asked for
 	since := func(at *time.Time) bool { return after(last.At, at) }
@@ -109,14 +114,12 @@ func whyOf(s session.Session) string {
 // after reports whether t is after a time, if there is one.
 func after(t time.Time, at *time.Time) bool { return at == nil || t.After(*at) }
 
-// latest returns the latest setback or note but session.NoteOther.
-func latest(list []session.Setback) (last session.Setback) {
-	for _, back := range list {
-		if back.Why != session.NoteOther {
-			last = back
-		}
+// meant is a setback as staff read it: before the first attempt, the time was up with no face to begin it.
+func meant(s session.Session, back session.Setback) session.Setback {
+	if back.Why == session.WhyAgain && (s.BegunAt == nil || back.At.Before(*s.BegunAt)) {
+		back.Why = session.NoteFaceless
 	}
-	return last
+	return back
 }
 
 // cameraEnd returns how a session's camera check ended.

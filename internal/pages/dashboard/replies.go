@@ -161,9 +161,6 @@ func (v storyView) real() storyView {
 // replyParts are the keys of the answer, of what its first paragraph adds, which is why the last attempt gave no result
 // and what helps, and of ways without this camera, a paragraph each.
 func (v storyView) replyParts() (key string, because, ways []string) {
-	if v.Why == session.WhyAgain && !v.Begun { // the time was up before a face was there to begin with
-		v.Why = session.NoteFaceless
-	}
 	key = v.replyKey()
 	about, word, _ := session.Setback{Why: v.Why}.Note()
 	switch {

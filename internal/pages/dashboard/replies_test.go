@@ -136,6 +136,23 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	}
 }
 
+// TestATryWithoutAFace: a time that was up without a face, before the first attempt, is no attempt in the timeline
+// either, as in the sessions' CSV; after it, it is one.
+func TestATryWithoutAFace(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	for set, want := range map[string]bool{"opened_at = created_at": true,
+		"opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00', attempts = 1": true,
+		"opened_at = created_at, begun_at = created_at, attempts = 1":                  false} {
+		body := told(t, g, shop, support, set+later("again"))
+		if strings.Contains(body, `data-testid="moment-setback"`) == want ||
+			strings.Contains(body, "Try without a face, which counts as no attempt") != want {
+			t.Errorf("%s: a try without a face is not %t: %s", set, want, between(t, body, `class="timeline"`, "</ol>"))
+		}
+	}
+}
+
 // TestRepliesAboutASilentWallet: where a wallet was asked and did not answer, or its proof did not reach the page, a
 // session's page says so once, in the story and in the reply of every language, until the shopper takes another way.
 func TestRepliesAboutASilentWallet(t *testing.T) {

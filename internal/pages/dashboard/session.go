@@ -39,7 +39,7 @@ func (p *Pages) session() desk.Feature {
 		page.Keys("timeline.",
 			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
 			insight.MomentSaid, insight.MomentLast, insight.MomentOther, insight.MomentHandover,
-			insight.MomentJoined,
+			insight.MomentJoined, insight.MomentFaceless,
 			insight.MomentCamera, insight.MomentNoCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired,
 			insight.MomentRedirected),
 		page.Keys("held.", insight.HeldKeys()...),

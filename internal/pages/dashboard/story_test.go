@@ -116,7 +116,10 @@ func TestStory(t *testing.T) {
 			"no picture.\n\nPlease start a new check in our shop: you get a new link there. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. No face has been " +
-				"checked yet. The camera ran, and no face was seen well enough to begin.</li>",
+				"checked yet. The camera ran, and no face was seen well enough to begin, which counts as no attempt.</li>",
+			"still open. No face was in the picture: uncover the camera", ""},
+		{"opened_at = created_at" + late + "again\"}]'", "The shopper has opened the link. No face has been " +
+			"checked yet. The camera ran, and no face was seen well enough to begin, which counts as no attempt.</li>",
 			"still open. No face was in the picture: uncover the camera", ""},
 		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The camera made no estimate: its check was " +
