@@ -136,6 +136,31 @@ func TestRepliesAboutTimeAndAge(t *testing.T) {
 	}
 }
 
+// TestNoReplyAccuses: where no live person was recognized, the reply says in every language that this also happens to
+// real people, by the light.
+func TestNoReplyAccuses(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	light := map[string]string{"en": "bad light", "ar": "إضاءة سيئة", "da": "dårligt lys", "de": "schlechtem Licht",
+		"es": "mala luz", "fr": "mauvaise lumière", "it": "luce scarsa", "ja": "明るさが十分でない", "nl": "slecht licht",
+		"pl": "złym świetle", "pt": "luz ruim", "pt-PT": "má luz", "sv": "dåligt ljus", "tr": "kötü ışık", "zh-Hans": "光线不佳"}
+	for _, set := range []string{"status = 'SPOOF', source = 'camera', completed_at = created_at",
+		"document_opened_at = created_at, document_way = 'photo', completed_at = created_at, status = 'FALLBACK', " +
+			"source = 'document'" + later("unlive")} {
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</ul>")
+		for _, tag := range tenant.Languages {
+			text, _, _ := strings.Cut(replies, "</p>")
+			if tag != "en" {
+				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			}
+			if first, _, _ := strings.Cut(text, "\n\n"); !strings.Contains(first, light[tag]) {
+				t.Errorf("%s: %s accuses: %s", set, tag, first)
+			}
+		}
+	}
+}
+
 // TestATryWithoutAFace: a time that was up without a face, before the first attempt, is no attempt in the timeline
 // either, as in the sessions' CSV; after it, it is one.
 func TestATryWithoutAFace(t *testing.T) {
