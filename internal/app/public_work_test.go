@@ -40,7 +40,7 @@ var publicWork = []struct{ what, function, call, turn string }{
 	{"QR codes", "pages/page/qrcode.go QRCode", "qr.Encode(", "drawing.Take(ctx"},
 	{"compression", "pages/page/compress.go pack", "compressor.writer.Write(", "ctx.Err()"},
 	{"files for download", "pages/dashboard/desk/download.go Download", "fill(ctx", "r.BeginDownload()"},
-	{"lists of sessions as CSV", "pages/dashboard/sessions_export.go exportSessions", "exportLine(", "Insight.Export(ctx"},
+	{"lists of sessions as CSV", "pages/dashboard/sessions_export.go exportSessions", "decidedBy(", "Insight.Export(ctx"},
 	{"ledgers as CSV", "pages/dashboard/billing.go downloadLedger", "ledgerLine(", "p.cfg.Billing.EntriesBetween(limited"},
 }
 
