@@ -60,8 +60,7 @@ type Dependencies struct {
 	Endings []Ending // by time
 	Failing []TrustList
 	Empty   []TrustList // nothing was applied yet, and no attempt has failed
-	// Unlogged are the keys whose access certificate has no proof that it was published
-	// (see isUnlogged).
+	// Unlogged are the keys whose access certificate has no proof that it was published (see isUnlogged).
 	Unlogged []VerifierKey
 	// Unsent are the registration certificates that are not sent, because they do not
 	// name the subject of the certificate that signs their owner's requests.
@@ -132,18 +131,16 @@ func (d *Dependencies) addRegistrations(ctx context.Context, store EndingStore, 
 	return nil
 }
 
-// oidTimestamps is the extension of a certificate that has its SCTs (RFC 6962, 3.3),
-// the proofs that it was published. oidAccess is the extended key usage of access
-// certificates. accessPolicies begins the identifiers of their policies (ETSI TS 119
-// 411-8).
+// oidTimestamps is the extension of a certificate that has its SCTs (RFC 6962, 3.3), the proofs that it was published.
+// oidAccess is the extended key usage of access certificates. accessPolicies begins the identifiers of their policies
+// (ETSI TS 119 411-8).
 var (
 	oidTimestamps  = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 	oidAccess      = asn1.ObjectIdentifier{0, 4, 0, 19411, 8, 1}
 	accessPolicies = asn1.ObjectIdentifier{0, 4, 0, 194118, 1}
 )
 
-// isUnlogged reports whether a certificate is an access certificate to EUDI wallets
-// without SCTs.
+// isUnlogged reports whether a certificate is an access certificate to EUDI wallets without SCTs.
 func isUnlogged(c *x509.Certificate) bool {
 	isPolicy := func(id asn1.ObjectIdentifier) bool {
 		return len(id) > len(accessPolicies) && id[:len(accessPolicies)].Equal(accessPolicies)

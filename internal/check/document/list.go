@@ -38,8 +38,7 @@ func (l TrustList) source() (trustlist.Source, error) {
 	return trustlist.Source{Format: trustlist.Format(l.Format), Signers: signers, Type: l.ListType}, err
 }
 
-// IssuerList is the list from which an issuer comes. The zero IssuerList stands
-// for an issuer that an operator added.
+// IssuerList is the list from which an issuer comes. The zero IssuerList stands for an issuer that an operator added.
 type IssuerList struct {
 	ID    uuid.UUID
 	Name  string
@@ -56,15 +55,13 @@ type ListChange struct {
 
 // ListStore stores the lists that the gateway follows.
 type ListStore interface {
-	// AddTrustList adds a list and writes the act, in one transaction. It returns
-	// fault.Conflict if the name is taken.
+	// AddTrustList adds a list and writes the act, in one transaction. It returns fault.Conflict if the name is taken.
 	AddTrustList(ctx context.Context, l TrustList, act audit.Act) error
 	// TrustLists returns all lists, oldest first.
 	TrustLists(ctx context.Context) ([]TrustList, error)
-	// UpdateTrustList locks a list, calls fn with it and its issuers, and writes
-	// the list as fn leaves it and the change that fn returns, with its acts, in one
-	// transaction. It may call fn again after a conflict. It returns fault.NotFound
-	// for an unknown list.
+	// UpdateTrustList locks a list, calls fn with it and its issuers, and writes the list as fn leaves it and the
+	// change that fn returns, with its acts, in one transaction. It may call fn again after a conflict. It returns
+	// fault.NotFound for an unknown list.
 	UpdateTrustList(ctx context.Context, id uuid.UUID,
 		fn func(l *TrustList, issuers []TrustedIssuer) (ListChange, error)) error
 	// ClaimTrustList sets the time at which a list is next due, unless the list is not

@@ -63,9 +63,8 @@ func (s *Lists) apply(
 	return change, nil
 }
 
-// follows reports whether a list may replace the last one: its number is higher, and
-// it was not issued earlier than the last one. A list without numbers must have been
-// issued later.
+// follows reports whether a list may replace the last one: its number is higher, and it was not issued earlier than the
+// last one. A list without numbers must have been issued later.
 func follows(l TrustList, parsed trustlist.List) bool {
 	switch {
 	case parsed.Issued.Before(*l.IssuedAt):

@@ -1,11 +1,9 @@
-// Package capture judges, picture by picture, a passport or identity card that a
-// shopper holds to a camera. Several different frames must agree on the
-// machine-readable zone. The portrait must be seen next to the zone (on the other side
-// of a small card) and stay the same. The document must move as a prompt asks. This
-// refuses recordings, repeated frames, and documents that are exchanged during the
-// capture. It does not distinguish a well-made fake from the original. A document on a
-// screen is detected only if the screen's raster is visible. The package keeps no part
-// of a picture after the capture.
+// Package capture judges, picture by picture, a passport or identity card that a shopper holds to a camera. Several
+// different frames must agree on the machine-readable zone. The portrait must be seen next to the zone (on the other
+// side of a small card) and stay the same. The document must move as a prompt asks. This refuses recordings, repeated
+// frames, and documents that are exchanged during the capture. It does not distinguish a well-made fake from the
+// original. A document on a screen is detected only if the screen's raster is visible. The package keeps no part of a
+// picture after the capture.
 package capture
 
 import (
@@ -39,8 +37,7 @@ const (
 	longestGap  = 5 * time.Second  // between two frames
 )
 
-// Capture is the check of one document. It must not be used by two goroutines
-// at once.
+// Capture is the check of one document. It must not be used by two goroutines at once.
 type Capture struct {
 	reader   *reader.Reader
 	analyzer vision.Analyzer
@@ -66,8 +63,7 @@ type Capture struct {
 	zoneSeen  time.Time
 }
 
-// New returns a capture. now gives the date for judging the document and the
-// time for limits.
+// New returns a capture. now gives the date for judging the document and the time for limits.
 func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *Capture {
 	return &Capture{reader: zones, analyzer: analyzer, now: now, stage: Find, hint: ShowZone,
 		tilting: tilting{random: rand.Reader}}
@@ -77,9 +73,8 @@ func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *
 // source, so that it can be repeated. random must never end.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
-// Document returns what the capture has read so far. At Tilt and Turn, it has the zone
-// on which enough frames agree; at Done, the zone and the portrait; at other stages it
-// is the zero Document.
+// Document returns what the capture has read so far. At Tilt and Turn, it has the zone on which enough frames agree; at
+// Done, the zone and the portrait; at other stages it is the zero Document.
 func (c *Capture) Document() Document {
 	if c.stage != Tilt && c.stage != Turn && c.stage != Done {
 		return Document{}
@@ -91,8 +86,7 @@ func (c *Capture) Document() Document {
 	return d
 }
 
-// Agreed reports whether enough frames agree on a zone. The portrait may not have
-// been seen yet.
+// Agreed reports whether enough frames agree on a zone. The portrait may not have been seen yet.
 func (c *Capture) Agreed() bool {
 	leading := c.zones.leading()
 	return leading != nil && leading.frames >= agreeing
@@ -101,9 +95,8 @@ func (c *Capture) Agreed() bool {
 // Reason says why the capture was refused, or is empty.
 func (c *Capture) Reason() Reason { return c.reason }
 
-// Frame judges the next picture of the camera. A longer side of about 1280 pixels is
-// best; a smaller picture costs less. Frame fails if a model failed or ctx ended. After
-// Done or Refused it changes nothing.
+// Frame judges the next picture of the camera. A longer side of about 1280 pixels is best; a smaller picture costs
+// less. Frame fails if a model failed or ctx ended. After Done or Refused it changes nothing.
 func (c *Capture) Frame(ctx context.Context, img image.Image) (Step, error) {
 	if err := ctx.Err(); err != nil {
 		return c.step(), err
@@ -169,9 +162,8 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	return nil
 }
 
-// zone returns the zone that a frame shows, and its place in the frame. If the frame
-// shows no zone, or only a part and other frames have not shown the rest, it returns
-// nil and sets the hint.
+// zone returns the zone that a frame shows, and its place in the frame. If the frame shows no zone, or only a part and
+// other frames have not shown the rest, it returns nil and sets the hint.
 func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*zone, outline) {
 	size := picture.Rect.Size()
 	// The reader may have guessed missing characters so that the check digits match.
@@ -196,8 +188,7 @@ func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*z
 	return nil, outline{}
 }
 
-// guide returns a hint. If only the tilt has caused the hint, it returns the prompt to
-// tilt instead.
+// guide returns a hint. If only the tilt has caused the hint, it returns the prompt to tilt instead.
 func (c *Capture) guide(h Hint) Hint {
 	if c.stage != Tilt {
 		return h
@@ -266,8 +257,7 @@ func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.T
 	}
 }
 
-// still keeps the measurements of a document held still. Later frames are compared
-// with them.
+// still keeps the measurements of a document held still. Later frames are compared with them.
 func (c *Capture) still(r outline, picture *image.Gray) {
 	c.tilting.flat = append(c.tilting.flat, slopeOf(r.corners, picture.Rect.Size()))
 	c.rasters = append(c.rasters, vision.Raster(picture))

@@ -23,17 +23,14 @@ type outline struct {
 	corners [4]reader.Point // as in reader.Reading
 }
 
-// frameSide is the longer side of the picture in which the portrait is looked
-// for, in pixels.
+// frameSide is the longer side of the picture in which the portrait is looked for, in pixels.
 const frameSide = 512
 
-// part is a rectangle on a document, in mm from the upper left corner of its
-// zone.
+// part is a rectangle on a document, in mm from the upper left corner of its zone.
 type part struct{ left, top, right, bottom float64 }
 
-// portraits are the places where documents carry the portrait next to the zone, with some
-// margin (Doc 9303 parts 4 and 6: zone V). Other faces, such as a second, pale portrait,
-// are to the right of it.
+// portraits are the places where documents carry the portrait next to the zone, with some margin (Doc 9303 parts 4 and
+// 6: zone V). Other faces, such as a second, pale portrait, are to the right of it.
 var portraits = map[mrz.Format]part{
 	mrz.TD3: {-9, -72, 56, 3},
 	mrz.TD2: {-8, -60, 50, 3},
@@ -85,8 +82,7 @@ func faceBeside(
 	return f, NoHint, err
 }
 
-// outside returns the share of a part's corners and edge middles that lie
-// outside the frame.
+// outside returns the share of a part's corners and edge middles that lie outside the frame.
 func outside(size image.Point, p part, place func(x, y float64) (float64, float64)) float64 {
 	const steps = 8
 	missed := 0
@@ -167,8 +163,7 @@ func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vi
 	return analyzer.Analyze(ctx, data.Bytes())
 }
 
-// quarters returns the number of clockwise quarter turns that bring the zone
-// upright.
+// quarters returns the number of clockwise quarter turns that bring the zone upright.
 func quarters(r outline) int {
 	c := r.corners
 	angle := math.Atan2(c[1].Y-c[0].Y, c[1].X-c[0].X)

@@ -13,11 +13,10 @@ const (
 	maxContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
 )
 
-// parts joins frames that show different parts of one zone and agree where they
-// overlap. A date counts only from frames that show all of it, with its check digit.
-// Enough frames must show the date, and one frame must show both dates. So neither a
-// date nor a pair of dates is put together from several frames. The zero value has no
-// frames. The size of parts does not grow with the number of frames.
+// parts joins frames that show different parts of one zone and agree where they overlap. A date counts only from frames
+// that show all of it, with its check digit. Enough frames must show the date, and one frame must show both dates. So
+// neither a date nor a pair of dates is put together from several frames. The zero value has no frames. The size of
+// parts does not grow with the number of frames.
 type parts struct {
 	format mrz.Format
 	chars  [][]byte
@@ -27,9 +26,8 @@ type parts struct {
 	last   time.Time
 }
 
-// add adds a frame and reports whether it agrees with the earlier ones. One frame that
-// does not agree is ignored. After a second one, parts forgets the earlier frames and
-// begins again with it. parts also begins again after a gap.
+// add adds a frame and reports whether it agrees with the earlier ones. One frame that does not agree is ignored. After
+// a second one, parts forgets the earlier frames and begins again with it. parts also begins again after a gap.
 func (p *parts) add(seen *reader.Part, now time.Time) bool {
 	lines := seen.Format.WholeDates(seen.Lines, reader.Unseen)
 	gap := now.Sub(p.last) > longestGap

@@ -43,8 +43,7 @@ func trouble(img *image.Gray, r reader.Reading) Hint {
 	return HoldStill
 }
 
-// hidden returns what hides characters of the zone: light, or something else such
-// as a finger.
+// hidden returns what hides characters of the zone: light, or something else such as a finger.
 func hidden(img *image.Gray, part *reader.Part) Hint {
 	bright := 0
 	for _, p := range part.Hidden {
@@ -66,9 +65,8 @@ func leaves(corners [4]reader.Point, size image.Point) bool {
 	})
 }
 
-// surface measures the middle of a picture: half of its width and of its height. It
-// returns the mean luma, the share of glaring pixels, and the sharpness, which is the
-// mean square of the Laplacian, divided by the variance.
+// surface measures the middle of a picture: half of its width and of its height. It returns the mean luma, the share of
+// glaring pixels, and the sharpness, which is the mean square of the Laplacian, divided by the variance.
 func surface(img *image.Gray) (light, glare, sharp float64) {
 	size := img.Rect.Size()
 	const margin = 4 // a quarter on each side

@@ -63,8 +63,7 @@ type Step struct {
 	Hint  Hint
 }
 
-// Document is what a capture read. It describes a person: it must not be kept
-// or logged.
+// Document is what a capture read. It describes a person: it must not be kept or logged.
 type Document struct {
 	Zone     mrz.Result // valid, of TD1, TD2 or TD3, with a known issuing state
 	Portrait *vision.Features

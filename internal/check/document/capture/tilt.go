@@ -23,21 +23,18 @@ const minReaction = 300 * time.Millisecond
 // confuse left and right. After each, a new prompt is shown.
 const maxStray = 2
 
-// slope is the tilt of a document, as sines of two angles. across is positive if the
-// left edge is nearer to the camera than the right one, down if the upper edge is
-// nearer than the lower. Of two opposite sides of the zone, the nearer one looks
-// longer. slope is the relative difference of their lengths, divided by the angle that
-// the camera sees between them. It is computed for a phone's camera; with a longer
-// focal length, a tilt looks smaller.
+// slope is the tilt of a document, as sines of two angles. across is positive if the left edge is nearer to the camera
+// than the right one, down if the upper edge is nearer than the lower. Of two opposite sides of the zone, the nearer
+// one looks longer. slope is the relative difference of their lengths, divided by the angle that the camera sees
+// between them. It is computed for a phone's camera; with a longer focal length, a tilt looks smaller.
 type slope struct{ across, down float64 }
 
 // focal is the focal length of a phone's camera, divided by the longer side of its
 // pictures. It corresponds to a view of some 60 degrees.
 const focal = 0.87
 
-// Minimum sines of a tilt that counts, which is 7.5 degrees, and of a tilt in a wrong
-// direction. They are low, because if the lower edge is raised, the corners of the
-// lines show little more than half of the tilt.
+// Minimum sines of a tilt that counts, which is 7.5 degrees, and of a tilt in a wrong direction. They are low, because
+// if the lower edge is raised, the corners of the lines show little more than half of the tilt.
 const (
 	minTilt  = 0.13
 	minStray = 0.2
@@ -52,8 +49,7 @@ func slopeOf(corners [4]reader.Point, size image.Point) slope {
 	return slope{math.Log(left/right) * 2 * f / (top + bottom), math.Log(top/bottom) * 2 * f / (left + right)}
 }
 
-// lean returns how far the document is tilted in a direction since it was flat,
-// as a sine.
+// lean returns how far the document is tilted in a direction since it was flat, as a sine.
 func (s slope) lean(flat slope, direction Hint) float64 {
 	switch direction {
 	case RaiseLeft:

@@ -10,8 +10,7 @@ import (
 // agreeing is the number of different frames that must show the same zone.
 const agreeing = 3
 
-// Limits for frames that disagree. A single misread frame is allowed, even one whose
-// check digits match.
+// Limits for frames that disagree. A single misread frame is allowed, even one whose check digits match.
 const (
 	maxZones      = 3  // different zones in a capture
 	maxDissenting = 1  // frames of any but the most frequent zone
@@ -39,9 +38,8 @@ func (z *zones) add(r mrz.Result, lines []string) *zone {
 	return one
 }
 
-// join records a valid zone that was put together from frames, each of which showed a
-// part of it. It returns the zone. Enough frames agree on each part, so the zone counts
-// as shown by that many frames.
+// join records a valid zone that was put together from frames, each of which showed a part of it. It returns the zone.
+// Enough frames agree on each part, so the zone counts as shown by that many frames.
 func (z *zones) join(r mrz.Result, lines []string) *zone {
 	one := z.of(r, lines)
 	one.frames = max(one.frames, agreeing)

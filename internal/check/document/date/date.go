@@ -20,8 +20,7 @@ func On(year int, month time.Month, day int) Date {
 // Of returns the date of the day of t in t's own time zone.
 func Of(t time.Time) Date { return On(t.Date()) }
 
-// Partial returns the date with a month and a day of which each may be unknown (0),
-// and whether the calendar has it.
+// Partial returns the date with a month and a day of which each may be unknown (0), and whether the calendar has it.
 func Partial(year, month, day int) (d Date, exists bool) {
 	first, last := time.Month(month), time.Month(month)
 	if month == 0 {
@@ -58,10 +57,9 @@ func (d Date) CanBeBirth(today Date) bool {
 	return d.Earliest.Year() > oldest && !d.Earliest.After(today.Latest)
 }
 
-// Reached reports whether a person born on the date has lived that many years today.
-// surely is by the latest day that the date can mean, and possibly by the earliest.
-// Both are false for a date that cannot be a birth. A person born on 29 February turns
-// a year older on 1 March in a year that is not a leap year.
+// Reached reports whether a person born on the date has lived that many years today. surely is by the latest day that
+// the date can mean, and possibly by the earliest. Both are false for a date that cannot be a birth. A person born on
+// 29 February turns a year older on 1 March in a year that is not a leap year.
 func (d Date) Reached(years int, today Date) (surely, possibly bool) {
 	if !d.CanBeBirth(today) {
 		return false, false

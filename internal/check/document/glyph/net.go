@@ -12,14 +12,12 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// A cell is the network's input. It shows one character in the middle; the neighbours
-// are cut off at the edges.
+// A cell is the network's input. It shows one character in the middle; the neighbours are cut off at the edges.
 const (
 	Width  = 24
 	Height = 28
-	// Across is the width of a cell in pitches; a pitch is the distance from one
-	// character to the next. Upright is the height of a cell in heights of a capital
-	// letter.
+	// Across is the width of a cell in pitches; a pitch is the distance from one character to the next. Upright is the
+	// height of a cell in heights of a capital letter.
 	Across  = 1.3
 	Upright = 1.54
 )
@@ -157,8 +155,7 @@ func logSoftmax(logits *[Classes]float32) {
 	}
 }
 
-// Groups returns the weights as slices that share their memory, in a fixed
-// order.
+// Groups returns the weights as slices that share their memory, in a fixed order.
 func (w *Weights) Groups() [][]float32 {
 	var groups [][]float32
 	for i := range w.Conv1 {
@@ -179,8 +176,7 @@ func (w *Weights) Groups() [][]float32 {
 	return append(groups, w.Bias4[:])
 }
 
-// File is the stored form of the weights: numbers with a description of their
-// origin.
+// File is the stored form of the weights: numbers with a description of their origin.
 type File struct {
 	Origin string `json:"origin"`
 	// Weights holds one row for each of Weights.Groups.

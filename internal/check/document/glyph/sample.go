@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Place is the position of a character in a picture, in pixels: its centre, the vector
-// to the next character, and the vector from the top of a capital letter to its foot.
-// The coordinates of pixel centres end in .5.
+// Place is the position of a character in a picture, in pixels: its centre, the vector to the next character, and the
+// vector from the top of a capital letter to its foot. The coordinates of pixel centres end in .5.
 type Place struct {
 	X, Y           float64
 	AlongX, AlongY float64
@@ -18,8 +17,7 @@ type Place struct {
 // blank. The noise of a blank cell is not amplified.
 const minContrast = 6
 
-// Sample reads the cell at a place. Samples outside the picture take the value
-// of the nearest pixel.
+// Sample reads the cell at a place. Samples outside the picture take the value of the nearest pixel.
 func Sample(img *image.Gray, p Place, cell *Cell) {
 	ax, ay := p.AlongX*Across/Width, p.AlongY*Across/Width
 	dx, dy := p.DownX*Upright/Height, p.DownY*Upright/Height
@@ -52,8 +50,7 @@ func Sample(img *image.Gray, p Place, cell *Cell) {
 	}
 }
 
-// at returns the picture's value at a position between pixels, by
-// interpolation.
+// at returns the picture's value at a position between pixels, by interpolation.
 func at(img *image.Gray, x, y float64) float64 {
 	x, y = x-0.5, y-0.5
 	x0, y0 := int(math.Floor(x)), int(math.Floor(y))
