@@ -30,10 +30,10 @@ type hitView struct {
 	Session *sessionRowView // of a session
 	Status  session.Status  // of a list of sessions with this status; empty for others
 	Roles   string          // who may open a page that the user may not; it has no address
-	Advice  string          // what a section of the guide says to do or, if Says, to tell the shopper; may be empty
-	Says    bool
-	score   float64 // of a section of the guide; see guideAbout
-	exact   bool    // whole words of a page were given, not beginnings of words
+	Advice  string          // what a section of the guide says to do; may be empty
+	Replies []reply         // what to tell the shopper
+	score   float64         // of a section of the guide; see guideAbout
+	exact   bool            // whole words of a page were given, not beginnings of words
 	recordLink
 }
 

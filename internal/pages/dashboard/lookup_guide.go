@@ -76,11 +76,14 @@ func featuresOf(text string) (all []string) {
 	return slices.Compact(all)
 }
 
-// adviceOf returns the advice in a section's text, without markup. A reply begins with "> ".
+// quote begins an advice that is a reply, in both languages or in none.
+const quote = "> "
+
+// adviceOf returns the advice in a section's text, without markup.
 func adviceOf(text string) string {
 	said := append(advice.FindStringSubmatch(text), "", "", "")
 	text = strings.Join(strings.Fields(markup.ReplaceAllString(said[1]+said[2], "")), " ")
-	return strings.Repeat("> ", min(len(said[1]), 1)) + text
+	return strings.Repeat(quote, min(len(said[1]), 1)) + text
 }
 
 // readTopics learns the topics: from mails.txt, and from the titles and the quotes of the guide's sections.
@@ -159,9 +162,13 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 			(scores[i] < max(staffScore, best) || told > maxNames) {
 			scores[i] = 0
 		}
-		advice, says := strings.CutPrefix(s[2], "> ")
-		hits = append(hits, hitView{Kind: "nav.support", Name: s[0], Advice: advice, Says: says, score: scores[i],
-			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
+		hit := hitView{Kind: "nav.support", Name: s[0], Advice: s[2], score: scores[i],
+			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}}
+		if strings.HasPrefix(s[2], quote) {
+			hit.Advice, hit.Replies = "", []reply{{"en", "English", topics.guides["support"][i][2][len(quote):]},
+				{"de", "Deutsch", topics.guides["support"+".de"][i][2][len(quote):]}}
+		}
+		hits = append(hits, hit)
 	}
 	slices.SortStableFunc(hits, func(a, b hitView) int { return cmp.Compare(b.score, a.score) })
 	most := hits[0].score * mostOfBest

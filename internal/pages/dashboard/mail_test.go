@@ -41,6 +41,14 @@ func TestLookUpShopperMail(t *testing.T) {
 		searched(t, support, base+"/live/paste?part=found&lang="+guide[:2], text, "",
 			`<ul class="hits"><li><a href="`+base+at, "#"+guide[3:])
 	}
+	// The reply of the session itself is the open one: it does not say that the time has run out.
+	_, body := support.Post(t, base+"/live/paste?lang=en", url.Values{"text": {"My link is dead! Order 1042"}})
+	_, told, _ := strings.Cut(body, `data-testid="advice" open>`)
+	told, _, _ = strings.Cut(told, "</bdi>")
+	if !strings.Contains(told, "not started yet") || strings.Count(body, `data-testid="advice"`) != 2 ||
+		strings.Count(body, `data-testid="advice" open>`) != 1 {
+		t.Errorf("a mail about an open session has the reply %s", told)
+	}
 	for text, says := range map[string][]string{
 		"order 9999 where is my parcel":                          {"<h2>Nothing found</h2>", "No session with the order 9999:"},
 		"Order 7777: my camera does not work":                    {"#the-camera-does-not-open", "No session with the order 7777:"},
@@ -117,13 +125,14 @@ func TestGuideSaysWhatToDo(t *testing.T) {
 	at := "/dashboard/" + shop.Tenant.ID.String() + "/test/paste"
 	for text, says := range map[string]string{
 		"en I am 34, and it refused me. How can I show my age?": `<summary>What to tell the shopper</summary>` +
-			`<div class="act"><p>We are sorry. A program estimates the age from the face, and refuses`,
+			"\n" + `<div class="act"><p><bdi>We are sorry. A program estimates the age from the face, and refuses`,
 		"de Ich bin 34 und wurde abgelehnt, wie kann ich mein Alter zeigen?": `data-copy="Das tut uns leid. Ein Programm ` +
 			`schätzt das Alter nach dem Gesicht`,
-		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</p>",
+		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</bdi></p>",
 		"en I do not want to show my face, I will not be filmed": `<summary>What to do</summary><div class="act"><p>if What ` +
 			`your check offers names the document check, Use a document instead begins it`,
-		"en My ID card is not readable": "the shopper should: 1. Show the side with the rows of &lt;&lt;&lt; first",
+		"en Ich bin 34 und wurde abgelehnt": `<p lang="de" dir="auto"><bdi>Das tut uns leid.`,
+		"en My ID card is not readable":     "the shopper should: 1. Show the side with the rows of &lt;&lt;&lt; first",
 	} {
 		_, body := support.Post(t, at+"?lang="+text[:2], url.Values{"text": {text[3:]}})
 		if !strings.Contains(body, says) || strings.Count(body, `data-testid="advice" open>`) != 1 {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
@@ -37,7 +38,12 @@ func (p *Pages) paste() desk.Feature {
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm,
 		func(r *desk.Request) (*desk.Question, error) {
 			v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
-			return v.question(r, func(text string) error { return p.findPasted(r, v, text) }), nil
+			return v.question(r, func(text string) error {
+				if err := p.findPasted(r, v, text); err != nil || r.Part() != "" {
+					return err
+				}
+				return p.tellFound(r, v.Hits)
+			}), nil
 		})
 	return f
 }
@@ -133,6 +139,24 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err erro
 		v.NoOrder, v.Hits = v.Hits == nil, append(v.Hits, guide...)
 	}
 	return cmp.Or(err, failed)
+}
+
+// tellFound fills in what to tell the shoppers of the first sessions that a mail names, beside what the guide says.
+func (p *Pages) tellFound(r *desk.Request, hits []hitView) error {
+	guided := slices.ContainsFunc(hits, func(hit hitView) bool { return hit.Kind == "nav.support" })
+	for i, hit := range hits[:min(len(hits), maxTopics)] {
+		if !guided || hit.Session == nil {
+			continue
+		}
+		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: hit.Livemode}
+		record, err := p.cfg.Insight.Session(r.Ctx(), scope, hit.Session.ID)
+		v := &sessionView{Record: record, Shop: r.Tenant}
+		if err = cmp.Or(err, p.tell(r, scope, v)); err != nil {
+			return err
+		}
+		hits[i].Replies = v.Replies
+	}
+	return nil
 }
 
 // unfound is what is said of words that find nothing, and whether a link among them is cut.

@@ -209,27 +209,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if p.cfg.Retention > 0 {
 		v.Pruned = new(record.CreatedAt.Add(p.cfg.Retention))
 	}
-	if record.OrderRef != "" {
-		same, err := p.cfg.Insight.Find(r.Ctx(), r.Scope(), insight.Order, record.OrderRef, maxHits)
-		if err != nil {
-			return err
-		}
-		if len(same) > 1 {
-			v.Same = newRows(same, v.List)
-		}
+	if err = p.tell(r, r.Scope(), v); err != nil {
+		return err
 	}
-	told := v.Told()
-	if at := slices.IndexFunc(v.Same, v.instead); at >= 0 {
-		v.Passed = &v.Same[at]
-		told = storyView{Story: insight.Story{Status: session.StatusPassed, Test: told.real().Test}}
-		proved := *cmp.Or(v.Passed.CompletedAt, &v.Passed.CreatedAt)
-		told.untold = v.Passed.Untold || cmp.Or(v.CompletedAt, &time.Time{}).After(proved) // the shop may go by this one
-	}
-	v.Replies = p.replies.of(told, p.cfg.Now().In(r.Zone()))
-	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
-	slices.SortFunc(v.Replies, func(a, b reply) int {
-		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
-	})
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}
@@ -250,6 +232,32 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "session", v)
+}
+
+// tell fills in the other checks of a session's order, and what to write to the shopper.
+func (p *Pages) tell(r *desk.Request, scope insight.Scope, v *sessionView) error {
+	if v.OrderRef != "" {
+		same, err := p.cfg.Insight.Find(r.Ctx(), scope, insight.Order, v.OrderRef, maxHits)
+		if err != nil {
+			return err
+		}
+		if len(same) > 1 {
+			v.Same = newRows(same, v.List)
+		}
+	}
+	told := v.Told()
+	if at := slices.IndexFunc(v.Same, v.instead); at >= 0 {
+		v.Passed = &v.Same[at]
+		told = storyView{Story: insight.Story{Status: session.StatusPassed, Test: told.real().Test}}
+		proved := *cmp.Or(v.Passed.CompletedAt, &v.Passed.CreatedAt)
+		told.untold = v.Passed.Untold || cmp.Or(v.CompletedAt, &time.Time{}).After(proved) // the shop may go by this one
+	}
+	v.Replies = p.replies.of(told, p.cfg.Now().In(r.Zone()))
+	order := slices.Concat(v.Shop.Languages, tenant.Languages) // those that the shop offers come first
+	slices.SortFunc(v.Replies, func(a, b reply) int {
+		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
+	})
+	return nil
 }
 
 // offersOf says what a tenant's check offers for a target age in a mode.
