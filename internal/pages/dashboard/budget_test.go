@@ -22,7 +22,7 @@ import (
 // all style sheets and all scripts of the dashboard together.
 const (
 	maxPage    = 16 << 10
-	maxStyles  = 9_011 // 8 KiB and a tenth
+	maxStyles  = 8 << 10
 	maxScripts = 8 << 10
 )
 
