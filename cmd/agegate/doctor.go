@@ -45,10 +45,8 @@ func (c *cli) doctorCommand() *cobra.Command {
 			}
 		})
 		progress("")
-		if out.JSON {
-			if err := terminal.JSON(cmd.OutOrStdout(), report); err != nil {
-				return err
-			}
+		if err := out.Print(report, func(io.Writer) {}); err != nil {
+			return err
 		}
 		if report.Problems > 0 {
 			return fmt.Errorf("problems found: %d", report.Problems)

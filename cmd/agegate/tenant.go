@@ -187,6 +187,9 @@ func printCreated(out *terminal.Output, c tenant.Credentials) error {
 		fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", created.RedirectSecrets.Test, created.RedirectSecrets.Live)
 		fmt.Fprintf(w, "Keep these now: they are not shown again.\nIts owner gets into the dashboard by the link that this "+
 			"prints:\n  agegate user invite-owner %s\n", created.TenantID)
+		if free := c.Tenant.FreeChecks; free != nil && *free == 0 {
+			fmt.Fprintf(w, "It has no free checks: live ones need credit.\n  agegate tenant credit %s --add N\n", c.Tenant.ID)
+		}
 		if !c.Tenant.DocumentCheck && !c.Tenant.DocumentOnly {
 			fmt.Fprintf(w, "The document check is off: adults whom the camera refuses have no other way, unless the shop "+
 				"offers one at the Cancel URL.\nThis turns it on:\n  agegate tenant set %s --document-check\n", created.TenantID)

@@ -52,9 +52,7 @@ func brandToCopy(
 			return nil, err
 		}
 	}
-	if given == nil {
-		given = &tenant.BrandChanges{}
-	}
+	given = cmp.Or(given, &tenant.BrandChanges{})
 	return &tenant.BrandChanges{Name: cmp.Or(given.Name, &look.Name), Logo: cmp.Or(given.Logo, &logo),
 		Colour: cmp.Or(given.Colour, new(string(look.Colour)))}, nil
 }

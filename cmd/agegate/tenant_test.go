@@ -3,6 +3,7 @@ package main
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"agegate/internal/rules/tenant"
@@ -44,6 +45,22 @@ func TestListsOfLines(t *testing.T) {
 		}
 		if err := flags.Parse([]string{"--languages", ""}); err != nil || c.Languages == nil || len(*c.Languages) > 0 {
 			t.Errorf("no languages: %v, %v", c.Languages, err)
+		}
+	}
+}
+
+// TestACopyWithoutFreeChecksNeedsCredit: the copy takes over that no check is free and no credit, and says so.
+func TestACopyWithoutFreeChecksNeedsCredit(t *testing.T) {
+	c := newConsole(t).withKeys(firstKey, "")
+	for _, row := range []struct {
+		free string
+		says bool
+	}{{"0", true}, {"5", false}} {
+		id := parsed[createdTenant](c, "tenant", "create", "--name", "Shop"+row.free, "--free-checks", row.free,
+			"--json").TenantID.String()
+		out := c.run("tenant", "copy", id, "--name", "Copy"+row.free)
+		if strings.Contains(out, "no free checks: live ones need credit.\n  agegate tenant credit ") != row.says {
+			t.Errorf("of %s free checks: %s", row.free, out)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -175,18 +176,15 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	if value, _ := lookup(LameDuckName); value == "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		c.LameDuck = 0 // a SQLite file has one server: no other takes over
 	}
-	errs = append(errs, c.checkDatabase()...)
-	errs = append(errs, c.setTraces(lookup, given)...)
-	errs = append(errs, c.checkLinks()...)
-	errs = append(errs, c.checkMail()...)
-	errs = append(errs, c.checkSecurity()...)
-	errs = append(errs, c.checkSSO()...)
 	listen, _ := lookup(listenName)
-	errs = append(errs, c.checkTLS(listen)...)
+	errs = slices.Concat(errs, c.checkDatabase(), c.setTraces(lookup, given), c.checkLinks(), c.checkMail(),
+		c.checkSecurity(), c.checkSSO(), c.checkTLS(listen))
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
-			const key = ": 32 random bytes in base64, for example from openssl rand -base64 32"
-			hints := map[string]string{SecretKeyName: key, NewSecretKeyName: key}
+			const key = "32 random bytes in base64, for example from openssl rand -base64 32"
+			hints := map[string]string{NewSecretKeyName: ": " + key, SecretKeyName: ": the key that the gateway has, as in " +
+				"/etc/agegate/agegate.env, or in .env with Compose, with which the command ag runs; only a new gateway gets " +
+				"a new one, " + key}
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hints[name]))
 		}
 	}

@@ -5,14 +5,12 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"time"
 
 	"agegate/internal/app/config"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
-	"agegate/internal/rules/webhook"
 )
 
 // Grade is the severity of a finding.
@@ -77,12 +75,6 @@ func Examine(ctx context.Context, o Options) {
 		tell(f)
 	}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
-	kept := "it is not set: finished sessions are kept until somebody deletes them"
-	if o.Config.Retention > 0 {
-		kept = fmt.Sprintf("finished sessions are deleted %dd after their creation", int(o.Config.Retention.Hours()/24))
-	}
-	e.ok("AGEGATE_RETENTION", fmt.Sprintf("%s; webhook events go after %dd, and the audit log and the ledger stay",
-		kept, int(webhook.Retention.Hours()/24)))
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)
 	}

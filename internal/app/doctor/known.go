@@ -12,6 +12,7 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 )
 
@@ -50,7 +51,15 @@ var stored = []struct {
 
 // settings judges what the configuration alone says.
 func settings(cfg config.Config, now time.Time) []Finding {
-	findings := secureFindings(cfg)
+	kept := Finding{"retention", "AGEGATE_RETENTION", Warning, "it is not set: finished sessions are kept until " +
+		"somebody deletes them", "set a number of days, such as 90d; docs/operations/stored.md says what goes then", nil}
+	if days := int(cfg.Retention.Hours() / 24); days > 0 {
+		kept = Finding{Check: kept.Check, Grade: OK, Found: fmt.Sprintf("finished sessions are deleted %dd after their "+
+			"creation", days)}
+	}
+	kept.Found += fmt.Sprintf("; webhook events go after %dd, and the audit log and the ledger stay",
+		int(webhook.Retention.Hours()/24))
+	findings := append(secureFindings(cfg), kept)
 	if c := cfg.Security; c.URI != "" && now.AddDate(0, 1, 0).After(c.Until) {
 		findings = append(findings, Finding{"security_contact", "security.txt", Warning,
 			"its contact is good until " + c.Until.Format(time.DateOnly) + "; programs trust none of a past day",

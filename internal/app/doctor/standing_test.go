@@ -56,11 +56,12 @@ func TestSecurityContactFindings(t *testing.T) {
 		found int
 	}{{time.Time{}, 0}, {now.AddDate(0, 1, 1), 0}, {now.AddDate(0, 1, -1), 1}, {now.AddDate(0, 0, -1), 1}} {
 		cfg := config.Config{Role: config.RoleAPI, BaseURL: "https://a.example", VerifyURL: "https://a.example",
-			Margin: tenant.MarginRule{Usual: tenant.DefaultMargin}}
+			Retention: 90 * 24 * time.Hour,
+			Margin:    tenant.MarginRule{Usual: tenant.DefaultMargin}}
 		if !row.until.IsZero() {
 			cfg.Security = config.SecurityContact{URI: "mailto:security@a.example", Until: row.until}
 		}
-		got := settings(cfg, now)
+		got := settings(cfg, now)[1:] // the first is the retention's
 		if len(got) != row.found || row.found > 0 && (!named(got[0]) || got[0].Grade != Warning) {
 			t.Errorf("until %s: %+v", row.until, got)
 		}

@@ -75,7 +75,7 @@ var doors = []struct{ title, lead, pages string }{
 		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
 		"integrate reference verify-webhook test-outcomes go-live"},
-	{"For an operator", "Run a gateway for yourself or others.", "one-shop compose install tenants staff back-up trouble"},
+	{"For an operator", "Run a gateway of your own.", "one-shop compose configure tenants back-up upgrade trouble"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
 		"support document privacy evidence"},
 }

@@ -82,6 +82,11 @@ func TestGroups(t *testing.T) {
 	if len(doors) != 4 {
 		t.Errorf("%d doors", len(doors))
 	}
+	for _, name := range []string{"upgrade", "configure"} {
+		if !strings.Contains(doors[2], `href="/docs/`+name+`"`) {
+			t.Errorf("an operator's door has no %s", name)
+		}
+	}
 	for _, door := range doors {
 		door, _, _ = strings.Cut(door, "</section>")
 		n := len(link.FindAllString(door, -1))
