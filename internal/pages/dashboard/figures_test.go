@@ -119,6 +119,9 @@ func figuresAgree(t *testing.T, who *gatewaytest.Staff, zone, base string) {
 			forced, _ = strconv.Atoi(found[1])
 		}
 		_, funnel, _ := strings.Cut(body, "<h2>Shopper funnel</h2>")
+		if strings.Contains(funnel, "tests forced") != strings.Contains(funnel, "These are tests") {
+			t.Errorf("%s: live mode tells of forced results", name)
+		}
 		var steps []int
 		for _, step := range []string{"Created", "Page opened", "Face in view, or decided", "Decided", "Passed"} {
 			steps = append(steps, after(funnel, ">"+step+"</th>"))

@@ -81,7 +81,7 @@ var (
 	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|(live|test)/webhooks$|` +
 		`http://(localhost:8080|verify\.gateway\.example)/|` +
 		`https://api\.gateway\.example/docs` +
-		`(/(back-up|certificates|configure|issuers|trouble|watch|certify|errors|expect|go-live|staff|support(\.de)?)` +
+		`(/(back-up|certificates|configure|issuers|trouble|watch|certify|errors|expect|go-live|staff|stored|support(\.de)?)` +
 		`(#[0-9a-z_-]+)?)?$)`)
 )
 

@@ -38,7 +38,7 @@ var FindingPlaces = map[string]string{
 	"secret_key": "back-up#keep-and-change-the-secret-key", "key_change": "back-up#keep-and-change-the-secret-key",
 	"margin": "configure#set-the-estimator-and-the-margin", "callbacks": "configure#set-webhooks-and-callbacks",
 	"security_contact": "configure#set-the-imprint-and-contacts", "webhooks": "trouble#a-tenants-webhooks-fail",
-	"mails": "trouble#a-mail-is-not-sent", "disk": "trouble#the-disk-is-full",
+	"mails": "trouble#a-mail-is-not-sent", "disk": "trouble#the-disk-is-full", "retention": "",
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }
 
@@ -53,6 +53,7 @@ var setups = []struct {
 	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},
 	{name: "mail", place: "configure#set-a-mail-server", optional: true},
 	{name: "metrics", place: "watch#metrics-and-logs", optional: true},
+	{name: "retention", place: "stored#retention-how-long-it-is-kept-and-what-deletes-it", optional: true},
 	{name: "backup", place: "back-up#backup"},
 	{name: "second_factor", page: usersPath},
 	{name: "tenant", page: newTenantPath},
@@ -107,9 +108,9 @@ func (p *Pages) readHealth(r *desk.Request, failed []tenant.Tenant) (*conditionV
 		return slices.ContainsFunc(health.Findings, func(f Finding) bool { return f.Name == name })
 	}
 	done := map[string]bool{
-		"https": p.cfg.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
-		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
-		"estimate": health.Estimate,
+		"https": p.cfg.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail && !found("mails"),
+		"metrics": health.Metrics, "backup": !found("no_backup"), "second_factor": setup.SecondFactors,
+		"tenant": setup.Tenant, "estimate": health.Estimate, "retention": !found("retention"),
 	}
 	v := &conditionView{Backup: health.Backup}
 	if health.Free > 0 {

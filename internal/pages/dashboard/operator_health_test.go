@@ -209,7 +209,7 @@ func TestSetup(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		shows(t, op, "new", "setup", "backup", "https", "operator_name", "second_factor", "tenant")
-		shows(t, op, "new", "optional", "mail", "metrics")
+		shows(t, op, "new", "optional", "mail", "metrics", "retention")
 		shows(t, op, "new", "done", "estimate") // the estimator is off
 		if _, body := op.Get(t, "/operator/system?lang=en"); strings.HasPrefix(g.DB, "sqlite:") !=
 			strings.Contains(body, " are free on the database’s disk") {
@@ -217,10 +217,10 @@ func TestSetup(t *testing.T) {
 		}
 		g = g.Restart(t, append(slices.Clone(wellSet), "AGEGATE_DASHBOARD_URL=https://dashboard.gateway.example",
 			"AGEGATE_SMTP_URL=smtp://127.0.0.1:1", "AGEGATE_MAIL_FROM=gate@gateway.example",
-			"AGEGATE_METRICS_LISTEN=127.0.0.1:0")...)
+			"AGEGATE_METRICS_LISTEN=127.0.0.1:0", "AGEGATE_RETENTION=90d")...)
 		op = operating(t, g)
 		shows(t, op, "set", "setup", "backup", "second_factor", "tenant")
-		shows(t, op, "set", "done", "estimate", "https", "mail", "metrics", "operator_name")
+		shows(t, op, "set", "done", "estimate", "https", "mail", "metrics", "operator_name", "retention")
 		g.Shop(t, "", nil)
 		shows(t, op, "a tenant", "setup", "backup", "second_factor")
 		g.Exec(t, "UPDATE users SET totp_sealed = 'x'")
@@ -271,7 +271,7 @@ func TestFindingTexts(t *testing.T) {
 	guides := map[string]string{}
 	for _, lang := range []string{"en", "de"} {
 		_, body := there.Get(t, "/operator/system?lang="+lang)
-		if n := strings.Count(body, `data-testid="finding-`); n != len(dashboard.FindingPlaces)-2 {
+		if n := strings.Count(body, `data-testid="finding-`); n != len(dashboard.FindingPlaces)-3 {
 			t.Errorf("%s: %d findings are shown", lang, n)
 		}
 		for _, name := range []string{"backup", "operator_name", "estimate"} { // the others, once

@@ -22,7 +22,7 @@ func TestOptionalSetup(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(slices.Clone(wellSet),
 		"AGEGATE_DASHBOARD_URL=https://dashboard.gateway.example")...)
 	op := operating(t, g)
-	shows(t, op, "set", "optional", "mail", "metrics")
+	shows(t, op, "set", "optional", "mail", "metrics", "retention")
 	g.Shop(t, "", nil)
 	g.Exec(t, "UPDATE users SET totp_sealed = 'x'")
 	if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
@@ -32,6 +32,30 @@ func TestOptionalSetup(t *testing.T) {
 	_, body := op.Get(t, "/operator/system?lang=en")
 	if strings.Contains(body, `data-testid="setup"`) {
 		t.Error("a mail server and metrics count as undone")
+	}
+}
+
+// TestAMailServerCountsOnceItTakesMails: a server that is set counts as done only while no mail waits for it.
+func TestAMailServerCountsOnceItTakesMails(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	for _, row := range []struct{ finding, list string }{{"disk", "done"}, {"mails", "optional"}} {
+		base, _ := reported(t, g, dashboard.Health{Mail: true, Findings: []dashboard.Finding{{Name: row.finding}}}, nil)
+		_, body := operating(t, g).At(base).Get(t, "/operator/system")
+		if !strings.Contains(body, `data-testid="`+row.list+`-mail"`) {
+			t.Errorf("with %s, the mail server is not in the list %s", row.finding, row.list)
+		}
+	}
+}
+
+// TestCommandsSayWithWhatTheyRun: beside the commands to copy stands how they get the gateway's variables.
+func TestCommandsSayWithWhatTheyRun(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), wellSet...)
+	op, shop := operating(t, g), g.Shop(t, "", nil).Tenant.ID
+	for path, part := range map[string]string{"/operator/system": "doctor", operatedAt(shop): "evidence"} {
+		_, body := op.Get(t, path+"?lang=en")
+		if !strings.Contains(between(t, body, `data-testid="`+part+`"`, "</div>"), "command <code>ag</code> does") {
+			t.Errorf("%s does not say how to run the command", path)
+		}
 	}
 }
 

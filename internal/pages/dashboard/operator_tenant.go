@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"regexp"
@@ -70,6 +71,10 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 		return append(begun("free_checks", "free_unlimited", t.FreeChecks), begun("test_cap", "test_unlimited", t.TestCap)...)
 	}},
 	{form: ownerForm, safe: true, facts: func(p *Pages, r *desk.Request, t tenant.Tenant) (ends []page.Text, err error) {
+		row, err := p.listed(r, t)
+		if err != nil || !row[0].Ownerless() {
+			return nil, cmp.Or[error](err, account.ErrOwnerExists)
+		}
 		links, err := p.cfg.Accounts.Invitations(r.Ctx(), t.ID)
 		for _, l := range links {
 			if l.Role == account.Owner {
@@ -135,21 +140,16 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap), Now: p.cfg.Now(),
 		URLs: map[string]string{"success_url": tenant.HostPort(t.SuccessURL), "cancel_url": tenant.HostPort(t.CancelURL),
 			"webhook_url": tenant.HostPort(t.WebhookURL)}}
-	if v.Brand, err = p.cfg.Tenants.Brand(r.Ctx(), t.ID); err != nil {
-		return err
-	}
+	var unread [3]error
+	v.Brand, unread[0] = p.cfg.Tenants.Brand(r.Ctx(), t.ID)
 	scope := insight.Scope{TenantID: t.ID, Livemode: true}
+	v.Newest, unread[1] = p.cfg.Insight.Recent(r.Ctx(), scope, 1)
+	v.Offers, unread[2] = p.offersOf(r, t, 18, true)
 	o, err := p.cfg.Insight.Overview(r.Ctx(), scope, insight.WindowMonth, r.Zone())
-	if err != nil {
+	if err = cmp.Or(err, unread[0], unread[1], unread[2]); err != nil {
 		return err
 	}
 	v.Figures.tiles(o)
-	if v.Newest, err = p.cfg.Insight.Recent(r.Ctx(), scope, 1); err != nil {
-		return err
-	}
-	if v.Offers, err = p.offersOf(r, t, 18, true); err != nil {
-		return err
-	}
 	if t.Disabled {
 		v.Disabling = p.disabling(r, t.ID)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,8 @@ func TestCreateTenant(t *testing.T) {
 		}
 		res, body := op.Fill(t, "/operator/tenants/new", url.Values{"name": {"Zoë & Sons"}})
 		want(t, "create", res, 200, "")
-		if !strings.Contains(body, "or open it yourself to be the owner") {
+		if !strings.Contains(body, "or open it yourself to be the owner") ||
+			!regexp.MustCompile(`href="http://localhost:8080[^"]+" data-testid="open-link"`).MatchString(body) {
 			t.Error("the page does not say what the link does for who opens it")
 		}
 		for _, secret := range []string{"sk_test_", "sk_live_", "whsec_", "rdsec_"} {
@@ -111,9 +113,9 @@ func TestOneFirstOwner(t *testing.T) {
 		shop := g.Shop(t, "", nil).Tenant.ID
 		replaced := invite(shop)
 		at := g.Clock.Now().UTC()
-		question, ends := "/operator/tenants/"+shop.String()+"/invite?lang=en", "The open link, made at "+
-			at.Format("2006-01-02 15:04")+" UTC and valid until "+at.Add(account.InvitationTTL).Format("2006-01-02 15:04")+
-			" UTC, ends by it."
+		question, ends := "/operator/tenants/"+shop.String()+"/invite?lang=en", "Making a new link ends the "+
+			"open one, made "+at.Format("2006-01-02 15:04")+" UTC and valid until "+
+			at.Add(account.InvitationTTL).Format("2006-01-02 15:04")+" UTC."
 		if _, body := op.Get(t, question); !strings.Contains(body, ends) {
 			t.Errorf("the question does not say %q", ends)
 		}
@@ -296,7 +298,8 @@ func TestOperatedTenant(t *testing.T) {
 		g.Create(t, shop.Live.APIKey, 18)
 		_, body = op.Get(t, page)
 		_, danger, found := strings.Cut(body, "danger-zone")
-		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found ||
+		if !strings.Contains(body, `<a href="/operator/users?user=`+owner.User.ID.String()+`"><strong>`+owner.User.Name) ||
+			!strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found ||
 			strings.Contains(body, "act-invite") ||
 			!strings.Contains(danger, "act-disable") || !strings.Contains(danger, "Nothing is deleted") ||
 			!strings.Contains(body, "agegate tenant set "+shop.Tenant.ID.String()+" --name") ||

@@ -209,9 +209,10 @@ func TestInvitingASecondFirstOwner(t *testing.T) {
 				t.Errorf("%q is not in %v", way, err)
 			}
 		}
-		_, body := operating(t, g).Fill(t, operatedAt(shop)+"/invite?lang=en", nil)
-		if !strings.Contains(body, "make a recovery link on the page Users") {
-			t.Error("the page names no way out")
+		_, body := operating(t, g).Get(t, operatedAt(shop)+"/invite?lang=en")
+		if !strings.Contains(body, "make a recovery link on the page Users") ||
+			!strings.Contains(body, `href="/operator/users" data-testid="users"`) || strings.Contains(body, `data-testid="confirm"`) {
+			t.Error("the page names no way out, or asks for what it refuses")
 		}
 	})
 }

@@ -99,6 +99,9 @@ func TestJoinedByAPasswordComesToLive(t *testing.T) {
 				strings.Contains(body, `data-testid="tests-only"`) || !strings.Contains(notice, "a code besides the password") {
 				t.Errorf("%s: %s", role, notice)
 			}
+			if n := strings.Count(body, "No sessions yet"); n != 1 && role != account.Developer { // who has a checklist
+				t.Errorf("%s: beneath the notice, the page of a tenant without sessions says so %d times", role, n)
+			}
 			asked := page + "/live" + []string{"", "/sessions", ""}[i]
 			res, body = weak.Get(t, asked)
 			want(t, "live", res, http.StatusForbidden, "")

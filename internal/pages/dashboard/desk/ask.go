@@ -45,7 +45,7 @@ type Question struct {
 	Back   string      // address of the previous page
 
 	Begin     []string                            // initial values of an empty form, as pairs of field and value
-	MoreFacts func() ([]page.Text, error)         // reads Facts that take longer, only for the page; may be nil
+	MoreFacts func() ([]page.Text, error)         // reads more Facts for the page, or refuses; may be nil
 	Show      func(status int, f *FormView) error // writes the page, if it is not "confirm"
 	// Check refuses like Do, but changes nothing and does not use up the form; may be nil.
 	// Fields may be missing: what Check says of them is left out.
@@ -159,7 +159,7 @@ func (r *Request) showQuestion(status int, q *Question, f *FormView) error {
 	}
 	if q.MoreFacts != nil {
 		more, err := q.MoreFacts()
-		if err != nil {
+		if err = f.Refuse(err); err != nil {
 			return err
 		}
 		q.Facts = append(q.Facts, more...)
