@@ -62,7 +62,7 @@ var house = []room{
 	// notes and acts that a page shows and no others.
 	// 26 of app and 13 of backoffice tell operators that all of them are disabled, of a damaged database and of settings
 	// that are looser than the documentation says, and name the variable that was begun.
-	{"app", 4633, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4632, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
 	// 6 of edge, taken from pages, tell the causes of one type of rejected request apart.
@@ -103,7 +103,8 @@ var house = []room{
 	// of a webhook URL whose host does not exist. 21 of pages, taken from comments of rules that were wrapped early, show
 	// the audit log of the last days alone.
 	// 37 of pages, taken from comments of check that were wrapped early, give support the reply of a mail's own session.
-	{"pages", 15831, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 1 of app refuses operators a second first owner before they ask.
+	{"pages", 15832, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.
