@@ -211,7 +211,8 @@ func TestInvitingASecondFirstOwner(t *testing.T) {
 		}
 		_, body := operating(t, g).Get(t, operatedAt(shop)+"/invite?lang=en")
 		if !strings.Contains(body, "make a recovery link on the page Users") ||
-			!strings.Contains(body, `href="/operator/users" data-testid="users"`) || strings.Contains(body, `data-testid="confirm"`) {
+			!strings.Contains(body, `href="/operator/users" data-testid="users"`) ||
+			strings.Contains(body, `data-testid="confirm"`) {
 			t.Error("the page names no way out, or asks for what it refuses")
 		}
 	})
