@@ -1,7 +1,6 @@
-// Package insight answers a merchant's questions about what the gateway did:
-// lists and records of sessions and deliveries, figures over time, refused
-// requests, and missing steps before going live. It changes no session and never
-// shows an estimated age.
+// Package insight answers a merchant's questions about what the gateway did: lists and records of sessions and
+// deliveries, figures over time, refused requests, and missing steps before going live. It changes no session and
+// never shows an estimated age.
 //
 // Figures over weeks are read from sums: every hour whose sessions can no longer
 // change is counted once (see Fold), and only younger ones are counted from rows.

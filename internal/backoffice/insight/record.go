@@ -176,7 +176,9 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 			list = append(list, m)
 		}
 	}
-	add(sess.OpenedAt, Moment{Kind: MomentOpened})
+	if sess.Source != session.SourceForced || sess.BrowserHash != nil { // no browser opened that of a test event
+		add(sess.OpenedAt, Moment{Kind: MomentOpened})
+	}
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
 	for _, back := range sess.Setbacks {

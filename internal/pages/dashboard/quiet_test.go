@@ -3,6 +3,8 @@ package dashboard_test
 import (
 	"encoding/json"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
 	"agegate/templates"
 )
 
@@ -81,6 +84,38 @@ func TestDeliverySaysOnceThatItWasAccepted(t *testing.T) {
 		page := eventually(t, dev, res.Header.Get("Location"), "Accepted")
 		if strings.Contains(page, "2xx") || strings.Count(page, "<code>204</code>") != 1 {
 			t.Error("the page does not say once what the receiver answered")
+		}
+	})
+}
+
+// TestATestEventUnderWay: while its first attempt is under way, its page shows no time of a next one and is soon read
+// again; and nobody has opened the link of its session.
+func TestATestEventUnderWay(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		asked, answer := make(chan bool, 9), make(chan bool)
+		receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			asked <- true
+			<-answer
+		}))
+		t.Cleanup(receiver.Close)
+		shop := g.Shop(t, receiver.URL, func(shop *tenant.Tenant) { shop.DocumentCheck = true })
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		res, _ := dev.Fill(t, base+"/webhooks/test", url.Values{"outcome": {"fallback"}})
+		<-asked
+		_, page := dev.Get(t, res.Header.Get("Location"))
+		if strings.Contains(page, "Next attempt<") || !strings.Contains(page, "data-soon") {
+			t.Error("the page shows when the lease ends as the next attempt, or waits long to be read again")
+		}
+		close(answer)
+		page = eventually(t, dev, res.Header.Get("Location"), "Accepted")
+		if strings.Contains(page, "data-soon") {
+			t.Error("the page of what was delivered is read again soon")
+		}
+		session := between(t, page, base+"/sessions/", `"`)
+		if _, page = dev.Get(t, base+"/sessions/"+session); strings.Contains(page, `data-testid="moment-opened"`) ||
+			!strings.Contains(page, `data-testid="moment-created"`) {
+			t.Error("somebody has opened the link of a test event's session")
 		}
 	})
 }

@@ -58,7 +58,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		}))
 		t.Cleanup(receiver.Close)
 		d := newDevBrowser(t, g, receiver.URL)
-		if untried := d.see(t, 200, "/test/webhooks"); !strings.Contains(untried, "Nothing delivered yet") ||
+		if untried := d.see(t, 200, "/test/webhooks"); !strings.Contains(untried, "Nothing delivered to this address yet") ||
 			strings.Contains(untried, "Working") {
 			t.Error("an endpoint that was never tried works")
 		}
@@ -133,7 +133,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			// read before the list
 			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`)
 		})
-		if !strings.Contains(list, "Working") || strings.Contains(list, "Nothing delivered yet") {
+		if !strings.Contains(list, "Working") || strings.Contains(list, "Nothing delivered to this address yet") {
 			t.Error("the endpoint does not accept")
 		}
 		d.logged(t, audit.EventResendFailed)
