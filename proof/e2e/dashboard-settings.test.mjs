@@ -133,12 +133,18 @@ test("sections are saved together: what is wrong in any is named at once, and no
   assert.ok(await ada.isChecked("[name=document_check]"));
   assert.equal(await ada.inputValue("[name=alert_below]"), "-1");
   await look("settings-failing");
+  await ada.setViewportSize({ width: 1280, height: 800 });
+  await ada.locator("[name=brand_name]").focus();
+  for (let i = 0; i < 12 && !(await ada.locator("[name=help_url]").evaluate((field) => field === document.activeElement)); i++) await ada.keyboard.press("Tab");
+  assert.ok(await ada.locator("#p-help_url").evaluate((line) => line.getBoundingClientRect().bottom <= document.querySelector(".keep").getBoundingClientRect().top), "the bar covers what is wrong");
   await faults.last().click();
   assert.ok(await ada.locator("[name=alert_below]").evaluate((field) => field === document.activeElement));
   await hidesNoFocus();
   await ada.check("[name=languages][value=de]");
   await ada.uncheck("[name=languages][value=en]");
   await fill({ alert_below: "100", margin: "", help_url: "https://shop.example/help" });
+  assert.deepEqual(await ada.locator("main [aria-invalid]").evaluateAll((all) => all.map((field) => field.name)), ["default"], "what was typed anew stays marked");
+  assert.equal(await ada.locator("main .problem").count(), 1);
   await leads(ada, part(ada, "save"));
   await says("The settings are saved.");
   await ada.goto(`${base}/audit`);

@@ -24,7 +24,7 @@ var roleNames = roleKeys("")
 
 var inviteForm = &desk.Form{
 	Name: "invite",
-	Fields: []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:], Hint: true},
+	Fields: []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:]},
 		{Name: "note", Kind: "text", Max: account.MaxName, Optional: true, Hint: true}},
 	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrName: "note"},
 }

@@ -72,6 +72,12 @@ func TestOwnMemberPage(t *testing.T) {
 			"<dt>Owner</dt>") {
 			t.Error("the team's page does not say what owners may do")
 		}
+		for at, may := range map[string]string{invitePath: "Viewer", "/team/" + o.viewer.User.ID.String(): "Owner"} {
+			if _, body := o.owner.Get(t, o.at(at)); !strings.Contains(between(t, body, `data-testid="roles"`, "</dl>"),
+				"<dt>"+may+"</dt><dd>") {
+				t.Errorf("%s does not say under the roles what each may do", at)
+			}
+		}
 		page, leave := o.at("/team/"+o.owner.User.ID.String()), "/dashboard/account/leave/"+o.shop.Tenant.ID.String()
 		res, body := o.owner.Get(t, page)
 		want(t, "the last owner's page", res, 200, "")
@@ -114,8 +120,8 @@ func TestInvitations(t *testing.T) {
 			return strings.TrimPrefix(link, "http://localhost:8080")
 		}
 		if _, body := ada.Get(t, shop+invitePath); !strings.Contains(body,
-			`<option value="viewer" selected>Viewer: reads only<`) {
-			t.Error("the least role is not the first choice, or says nothing of what it may do")
+			`<option value="viewer" selected>Viewer<`) {
+			t.Error("the least role is not the first choice")
 		}
 		res, _ := ada.Fill(t, shop+invitePath, url.Values{"role": {"owner"}})
 		want(t, "an owner's invitation", res, 422, "")

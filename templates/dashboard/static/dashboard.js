@@ -46,11 +46,18 @@ document.addEventListener("submit", (event) => {
   setTimeout(again, form.dataset.stays ? 3000 : 10000);
 });
 
+// What is typed takes the mark of a fault from its field.
+document.addEventListener("input", (event) => {
+  const field = event.target instanceof Element ? event.target.closest(".wrong") : null;
+  field?.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+  field?.querySelector(".problem")?.remove();
+});
+
 // A page that stays or comes back, or was stopped, can be sent again.
 function again() {
-  for (const form of document.querySelectorAll("form[data-sent]")) {
-    form.removeAttribute("data-sent");
-    for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
+  for (const at of document.querySelectorAll("[data-sent], [aria-disabled]")) {
+    at.removeAttribute("data-sent");
+    at.removeAttribute("aria-disabled");
   }
 }
 addEventListener("pageshow", again);

@@ -8,7 +8,12 @@ const options = {
   timeZone: root.dataset.zone || "UTC",
   year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit",
 };
-const [full, exact] = formats();
+/** @type {Intl.DateTimeFormat[]} */
+let [full, exact] = []; // none if the browser does not know the zone
+try {
+  full = new Intl.DateTimeFormat(root.lang, options);
+  exact = new Intl.DateTimeFormat(root.lang, { ...options, second: "2-digit", timeZoneName: "short" });
+} catch {}
 const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
@@ -18,15 +23,6 @@ function ago(at) {
   const seconds = Math.max(0, (Date.now() - at.valueOf()) / 1000);
   const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["minute", 60]; // "this minute"
   return since.format(-Math.floor(seconds / size), unit);
-}
-
-/** @returns {Intl.DateTimeFormat[]} */
-function formats() {
-  try {
-    return [new Intl.DateTimeFormat(root.lang, options), new Intl.DateTimeFormat(root.lang, { ...options, second: "2-digit", timeZoneName: "short" })];
-  } catch {
-    return []; // the browser does not know the zone
-  }
 }
 
 /** @param {ParentNode} part */
