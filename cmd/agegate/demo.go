@@ -26,17 +26,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Files of the demo, in its data directory.
+// Files of the demo, in its data directory: that of --data, or defaultData, where commands that run beside it look.
 const (
+	defaultData     = "data"
 	secretKeyFile   = "secret.key"
 	databaseFile    = "agegate.db"
 	credentialsFile = "demo-shop.json" //nolint:gosec // a file name
 	settingsFile    = "demo-settings.json"
 )
-
-// defaultData is the data directory if --data does not say another. Commands that
-// run beside the demo look for its settings there.
-const defaultData = "data"
 
 // Where the sample shop listens.
 const (
@@ -177,25 +174,24 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if strings.HasSuffix(shopListen, ":0") {
 		shopListen = listener.Addr().String() // any free port
 	}
-	shopURL := "http://" + shopListen
+	cfg.SampleShop = "http://" + shopListen
 	if strings.HasPrefix(shopListen, ":") {
-		shopURL = "http://localhost" + shopListen
+		cfg.SampleShop = "http://localhost" + shopListen
 	}
-	cfg.SampleShop = shopURL
 	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg), now)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, gateway.Close()) }()
 	kept := &keptShop{path: filepath.Join(dataDir, credentialsFile)}
-	if err := kept.open(ctx, gateway.Tenants, shopURL); err != nil {
+	if err := kept.open(ctx, gateway.Tenants, cfg.SampleShop); err != nil {
 		return err
 	}
 	shop, err := demo.New(cfg.BaseURL, cfg.VerifyURL, kept.Credentials, now)
 	if err != nil {
 		return err
 	}
-	shop.URL = shopURL
+	shop.URL = cfg.SampleShop
 	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 5 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	caller, err := gateway.Tenants.Authenticate(ctx, kept.APIKey)
@@ -208,7 +204,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
-	printDemo(stdout, cfg, kept)
+	printDemo(stdout, cfg, kept, shop.SessionsURL)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return gateway.Run(ctx) })
@@ -266,15 +262,14 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 	return writeJSON(k.path, k)
 }
 
-func printDemo(w io.Writer, cfg config.Config, kept *keptShop) {
-	fmt.Fprintf(w, "\nagegate is running.\n\n  Sample shop     %s     open this: buy, verify, watch the result arrive\n",
-		kept.ShopURL)
-	if cfg.Dashboard && cfg.CheckDashboard() == nil {
+func printDemo(w io.Writer, cfg config.Config, kept *keptShop, sessions string) {
+	fmt.Fprintf(w, "\nagegate is running.\n\n  Sample shop     %s    open this: buy, verify\n", kept.ShopURL)
+	if sessions != "" {
 		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
 	}
 	fmt.Fprintf(w, `  Documentation   %[1]s/docs
 
-Create a session yourself, in another terminal, and open the verification_url of the answer:
+Create a session in another terminal, and open the answer's verification_url:
 
   export AGEGATE_URL=%[1]s
   export AGEGATE_API_KEY=%[2]s
@@ -282,12 +277,17 @@ Create a session yourself, in another terminal, and open the verification_url of
     -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
     -H "Idempotency-Key: $(openssl rand -hex 16)" -d '{"target_age": 18}'
 
-%[1]s/docs/integrate goes on from there. For a shop from %[1]s/docs/clients, change the URLs under Settings, and use:
+%[1]s/docs/integrate goes on from there. Your own shop, as in
+%[1]s/docs/clients, works only instead of the sample shop:
+set its URLs, and use:
 
-  export AGEGATE_REDIRECT_SECRET=%[3]s AGEGATE_WEBHOOK_SECRET=%[4]s
+  # its URLs: %[5]s
+  export AGEGATE_REDIRECT_SECRET=%[3]s
+  export AGEGATE_WEBHOOK_SECRET=%[4]s
   export SHOP_URL=http://localhost:3000 PORT=3000
 
 Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 
-`, cfg.BaseURL, kept.APIKey, kept.RedirectSecret, kept.WebhookSecret)
+`, cfg.BaseURL, kept.APIKey, kept.RedirectSecret, kept.WebhookSecret,
+		strings.Replace(sessions, "test/sessions", "settings/urls", 1))
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -138,6 +139,15 @@ func TestDemoPrintsItsBannerLast(t *testing.T) {
 		!strings.Contains(out, "AGEGATE_REDIRECT_SECRET=rdsec_test_") || !strings.Contains(out, "_SECRET=whsec_") ||
 		!strings.HasSuffix(out, "for each request.\n\n") {
 		t.Errorf("the demo prints\n%s", out)
+	} else if urls := regexp.MustCompile(`works only instead of the sample shop:\nset its URLs, and use:\n\n` +
+		`  # its URLs: http\S+/dashboard/[0-9a-f-]{36}/settings/urls\n`); !urls.MatchString(out) {
+		t.Errorf("the demo does not say where a shop of one's own sets its URLs:\n%s", out)
+	} else {
+		for line := range strings.Lines(out) {
+			if len(line) > 81 && !strings.Contains(line, "://") && !strings.Contains(line, "SECRET=") {
+				t.Errorf("%q is wider than a terminal", line)
+			}
+		}
 	}
 }
 
