@@ -32,12 +32,8 @@ func marginOf(f *desk.FormView, rule tenant.MarginRule) *tenant.TargetMargin {
 		f.Mark("target", "margins.problem.target", "least", tenant.MinTarget, "most", tenant.MaxTarget)
 	}
 	text := strings.Replace(f.Value("margin"), ",", ".", 1) // as some languages write it
-	switch years, ok := tenant.ParseMargin(text); {
-	case text == "":
-	case !ok:
-		f.Mark("margin", "margins.problem.years")
-	case years < rule.Least:
-		f.Mark("margin", "margins.problem.low", "least", rule.Least)
+	if years, ok := tenant.ParseMargin(text); text != "" && (!ok || years < rule.Least) {
+		f.Mark("margin", "margins.problem.years", "least", rule.Least)
 	}
 	if f.Field("target").Problem != nil || f.Field("margin").Problem != nil {
 		return nil

@@ -55,7 +55,7 @@ func (p *Pages) settings() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"settings"},
 		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "settings.problem.changed",
-			"margins.problem.target", "margins.problem.years", "margins.problem.low", "settings.on", "settings.off"},
+			"margins.problem.target", "margins.problem.years", "settings.on", "settings.off"},
 	}
 	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
 	f.Routes[0].MinRole = desk.Viewer
