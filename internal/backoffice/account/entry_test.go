@@ -58,7 +58,7 @@ func TestLogsAreLockedInOneOrder(t *testing.T) {
 	t.Parallel()
 	first, second := audit.OfTenant(uuid.UUID{1}), audit.OfTenant(uuid.UUID{15: 1, 0: 0xff})
 	var l logs
-	err := write(&l, []audit.Act{{Scope: audit.Instance}, {Scope: second}, {Scope: first}, {Scope: second}})
+	err := write(&l, []audit.Act{{Scope: audit.Instance}, {Scope: second}, {Scope: first}, {Scope: second}}, nil)
 	if err != nil || !slices.Equal(l.scopes, []audit.Scope{first, second, second, audit.Instance}) {
 		t.Errorf("the logs are %v, %v", l.scopes, err)
 	}

@@ -59,9 +59,8 @@ func makerOf(actor audit.Actor) *uuid.UUID {
 	return &id
 }
 
-// lockMaker returns the user who makes a link, or uuid.Nil for the server or a command.
-// It returns ErrSignedOut if the user was disabled in the meantime. Disabling ends all
-// links of a user, so the user must not make one after that.
+// lockMaker returns the user who makes a link, or uuid.Nil for the server or a command. It returns ErrSignedOut if the
+// user was disabled in the meantime. Disabling ends all links of a user, so the user must not make one after that.
 func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 	if link.CreatedBy == nil {
 		return uuid.Nil, nil
@@ -200,7 +199,7 @@ func (s *Service) invite(
 				return err
 			}
 		}
-		return write(tx, append(acts, s.invitationAct(actor, audit.InvitationCreate, link)))
+		return write(tx, append(acts, s.invitationAct(actor, audit.InvitationCreate, link)), nil)
 	})
 }
 
@@ -257,14 +256,14 @@ func (s *Service) revoke(ctx context.Context, actor audit.Actor, open []OpenLink
 		if err != nil {
 			return err
 		}
-		act := audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.UserLinkRevoke}
+		acts := []audit.Act{{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.UserLinkRevoke}}
 		switch link.Kind {
 		case LinkInvitation:
-			act = s.invitationAct(actor, audit.InvitationRevoke, link)
+			acts[0] = s.invitationAct(actor, audit.InvitationRevoke, link)
 		case LinkRecovery:
-			act.Target = link.UserID.String()
+			acts, err = s.userActs(tx, actor, audit.UserLinkRevoke, *link.UserID)
 		}
-		return tx.AppendAudit(act)
+		return write(tx, acts, err)
 	})
 }
 

@@ -174,7 +174,7 @@ func (s *Service) signIn(
 		if err := tx.InsertLogin(login); err != nil {
 			return err
 		}
-		return write(tx, proved.acts)
+		return write(tx, proved.acts, nil)
 	})
 }
 
@@ -184,16 +184,16 @@ func (s *Service) shutOut(user User, login Login) bool {
 	return s.instance.Required && !user.Operator && !slices.Contains(login.Methods, ByProvider)
 }
 
-// write appends acts to the logs, at the end of a transaction, in an order of the logs that all transactions have, so
-// that no two wait for each other: those of tenants by their IDs, then the instance's.
-func write(tx Tx, acts []audit.Act) error {
+// write appends acts to the logs, at the end of a transaction without err, in an order of the logs that all
+// transactions have, so that no two wait for each other: those of tenants by their IDs, then the instance's.
+func write(tx Tx, acts []audit.Act, err error) error {
 	slices.SortStableFunc(acts, func(a, b audit.Act) int { return cmp.Compare(a.Scope, b.Scope) })
 	for _, act := range acts {
-		if err := tx.AppendAudit(act); err != nil {
-			return err
+		if err == nil {
+			err = tx.AppendAudit(act)
 		}
 	}
-	return nil
+	return err
 }
 
 // newLogin returns a log-in that begins now, with its cookies. It counts as a

@@ -40,7 +40,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if err := s.post(tx, message, link); err != nil {
 			return err
 		}
-		return tx.AppendAudit(s.userAct(actor, audit.UserRecoveryLink, userID))
+		acts, err := s.userActs(tx, actor, audit.UserRecoveryLink, userID)
+		return write(tx, acts, err)
 	})
 }
 
@@ -62,8 +63,7 @@ func (s *Service) Recovering(ctx context.Context, token string) (user User, opti
 }
 
 // Recover uses a recovery link: the new factor replaces password, passkeys, authenticator app and recovery codes, all
-// log-ins end, and the user is signed in. It returns ErrLinkGone, ErrPasskey, or fault.Invalid with the field
-// password.
+// log-ins end, and the user is signed in. It returns ErrLinkGone, ErrPasskey, or fault.Invalid with the field password.
 func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser) (Signed, error) {
 	user, _, err := s.Recovering(ctx, token)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 		if err := s.replaceFactors(tx, user.ID, phc, made); err != nil {
 			return proof{}, err
 		}
-		act := s.userAct(audit.User(user.ID, user.Name), audit.UserRecover, user.ID)
-		return proof{methods: []Method{f.method()}, acts: []audit.Act{act}}, nil
+		acts, err := s.userActs(tx, audit.User(user.ID, user.Name), audit.UserRecover, user.ID)
+		return proof{methods: []Method{f.method()}, acts: acts}, err
 	})
 }
 
@@ -141,15 +141,13 @@ func (s *Service) setDisabled(
 		if err != nil || !changed {
 			return err
 		}
-		acts := []audit.Act{s.userAct(actor, action, userID)}
-		if since != nil {
+		acts, err := s.userActs(tx, actor, action, userID)
+		if err == nil && since != nil {
 			_, recovery := tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID})
 			_, logins := tx.EndLogins(userID, nil, *since)
 			acts, err = s.endLinks(tx, actor, Link{CreatedBy: &userID}, acts...)
-			if err = errors.Join(recovery, logins, err); err != nil {
-				return err
-			}
+			err = errors.Join(recovery, logins, err)
 		}
-		return write(tx, acts)
+		return write(tx, acts, err)
 	})
 }

@@ -98,6 +98,17 @@ func (s *Service) userAct(actor audit.Actor, action audit.Action, userID uuid.UU
 	return audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: action, Target: userID.String()}
 }
 
+// userActs returns the entries of what an operator did with a user's account: the instance's, and one in the log of
+// each of the user's tenants, whose owners would not see it otherwise.
+func (s *Service) userActs(tx Tx, actor audit.Actor, action audit.Action, userID uuid.UUID) ([]audit.Act, error) {
+	acts := []audit.Act{s.userAct(actor, action, userID)}
+	of, err := tx.MembershipsOf(userID)
+	for _, member := range of {
+		acts = append(acts, s.memberAct(actor, action, member))
+	}
+	return acts, err
+}
+
 // memberAct returns an entry about a member, with their role at that time.
 func (s *Service) memberAct(actor audit.Actor, action audit.Action, m Membership) audit.Act {
 	return audit.Act{

@@ -187,7 +187,7 @@ func (s *Service) dismiss(ctx context.Context, user User) error {
 		if _, err := tx.EndLogins(user.ID, nil, s.now()); err != nil {
 			return err
 		}
-		return write(tx, append(changed, moved...))
+		return write(tx, append(changed, moved...), nil)
 	})
 }
 

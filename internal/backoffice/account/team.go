@@ -76,8 +76,7 @@ func (s *Service) CheckLast(ctx context.Context, access Access, userID uuid.UUID
 	return err
 }
 
-// changeMember changes a membership and writes its entries. No
-// other transaction changes the tenant's owners meanwhile.
+// changeMember changes a membership and writes its entries. No other transaction changes the tenant's owners meanwhile.
 func (s *Service) changeMember(
 	ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) ([]audit.Act, error),
 ) error {
@@ -93,9 +92,6 @@ func (s *Service) changeMember(
 		if fault.CodeOf(err) == fault.Conflict && !errors.Is(err, ErrManaged) {
 			return ErrLastOwner
 		}
-		if err != nil {
-			return err
-		}
-		return write(tx, acts)
+		return write(tx, acts, err)
 	})
 }

@@ -398,11 +398,13 @@ func TestOperatorEnters(t *testing.T) {
 	})
 }
 
-// TestOperatorUsers: operators disable, enable and recover users, but cannot
-// disable themselves.
+// TestOperatorUsers: operators disable, enable and recover users, which the log of the user's tenant says, too, but
+// cannot disable themselves.
 func TestOperatorUsers(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		op, ada := operating(t, g), g.SignIn(t, false)
+		op, ada, boss, shop := operating(t, g), g.SignIn(t, false), g.SignIn(t, false), g.Shop(t, "", nil).Tenant.ID
+		g.Join(t, ada, shop, account.Viewer)
+		g.Join(t, boss, shop, account.Owner)
 		page := "/operator/users/" + ada.User.ID.String()
 		res, body := op.Fill(t, page+"/recover", nil)
 		want(t, "recover", res, 200, "")
@@ -426,6 +428,13 @@ func TestOperatorUsers(t *testing.T) {
 		for _, text := range []string{"User disabled", "User enabled", "Recovery link created"} {
 			if !strings.Contains(body, text) {
 				t.Errorf("the log of the instance lacks %q", text)
+			}
+			for who, at := range map[*gatewaytest.Staff]string{
+				boss: "/dashboard/" + shop.String() + "/audit", op: "/operator/audit?on=tenants",
+			} {
+				if _, body := who.Get(t, at); strings.Count(body, text) < 2 {
+					t.Errorf("%s lacks %q", at, text)
+				}
 			}
 		}
 		res, _ = op.Get(t, "/operator/users/"+uuid.NewString()+"/disable")

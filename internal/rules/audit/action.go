@@ -66,8 +66,8 @@ const (
 	MemberUpdate     Action = "member.update"
 	MemberRemove     Action = "member.remove"
 
-	// About users: the target is the user. All entries are in the log of the
-	// instance, because a user may belong to several tenants.
+	// About users: the target is the user. All entries are in the log of the instance. Those of what operators do with
+	// an account, from UserDisable to UserRecover, are also in the logs of the user's tenants.
 	UserCreate       Action = "user.create"
 	UserOperator     Action = "user.operator" // the identity provider's groups made the user an operator, or ended that
 	UserDisable      Action = "user.disable"

@@ -1,5 +1,4 @@
-// Package oidc makes the requests of OpenID Connect for package account: the
-// authorization code flow with PKCE
+// Package oidc makes the requests of OpenID Connect for package account: the authorization code flow with PKCE
 // (https://openid.net/specs/openid-connect-core-1_0.html, section 3.1).
 package oidc
 
@@ -28,17 +27,14 @@ const (
 	exchangeTime = 10 * time.Second
 	// maxAnswer limits how many bytes are read of an answer of the provider.
 	maxAnswer = 512 << 10
-	// knownFor is how long a discovery document is used. Keys are read again when a
-	// token names an unknown one.
+	// knownFor is how long a discovery document is used. Keys are read again when a token names an unknown one.
 	knownFor = time.Hour
-	// failedFor is how long the provider is not asked again for its discovery document
-	// after a failure.
+	// failedFor is how long the provider is not asked again for its discovery document after a failure.
 	failedFor = 5 * time.Second
 )
 
-// How many requests to the provider may be under way. Further ones wait, so strangers
-// cannot keep people from logging in: their browsers have separate places, shared by
-// network.
+// How many requests to the provider may be under way. Further ones wait, so strangers cannot keep people from logging
+// in: their browsers have separate places, shared by network.
 const (
 	knownAtOnce  = 2 // in browsers in which a user of the provider has signed in
 	othersAtOnce = 6
@@ -196,8 +192,7 @@ func (c *Client) fetch(ctx context.Context) (*discovered, error) {
 
 // failure returns the error of a request that failed.
 func failure(err error) error {
-	// If the library hides the transport's error in a text, the error counts as an
-	// answer.
+	// If the library hides the transport's error in a text, the error counts as an answer.
 	if _, transport := errors.AsType[*url.Error](err); !transport {
 		return &account.ProviderError{Why: account.WhyAnswer}
 	}

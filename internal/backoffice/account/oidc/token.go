@@ -59,9 +59,8 @@ const maxSubject = 255
 // clockSkew is how far a provider's clock may be ahead.
 const clockSkew = 5 * time.Minute
 
-// read checks issuer, audience, expiry and nonce of an ID token whose signature was
-// checked, and returns what it says. Each claim is read by itself: one that decides
-// nothing may be of any type.
+// read checks issuer, audience, expiry and nonce of an ID token whose signature was checked, and returns what it says.
+// Each claim is read by itself: one that decides nothing may be of any type.
 func (c *Client) read(nonce string, payload []byte) (account.Claims, error) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(payload, &all) != nil {
@@ -83,8 +82,7 @@ func (c *Client) read(nonce string, payload []byte) (account.Claims, error) {
 	return claims(all, is.Subject, c.provider.GroupsClaim)
 }
 
-// wrong returns the name of a claim that is not valid for the provider, its client or
-// the attempt with a nonce, or "".
+// wrong returns the name of a claim that is not valid for the provider, its client or the attempt with a nonce, or "".
 func (c *Client) wrong(is jwt.Claims, party, said, nonce string) string {
 	p, now := c.provider, c.now()
 	switch {
@@ -132,10 +130,9 @@ func text(claim json.RawMessage) string {
 	return s
 }
 
-// groups reads the claim with the groups, which is a list or a single text. A token
-// without the claim is an error, because it does not say that the user has no groups.
-// Entra ID leaves the claim out for users with many groups, and names an address to ask
-// instead (OpenID Connect Core, section 5.6.2).
+// groups reads the claim with the groups, which is a list or a single text. A token without the claim is an error,
+// because it does not say that the user has no groups. Entra ID leaves the claim out for users with many groups, and
+// names an address to ask instead (OpenID Connect Core, section 5.6.2).
 func groups(all map[string]json.RawMessage, claim string) ([]string, error) {
 	var elsewhere map[string]json.RawMessage
 	_ = json.Unmarshal(all["_claim_names"], &elsewhere) // the token may have none

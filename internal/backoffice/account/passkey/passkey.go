@@ -101,8 +101,7 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 	if err != nil || checkKey(parsed.Response.AttestationObject.AuthData.AttData.CredentialPublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
-	// No attestation is requested or trusted, so none is verified. The sender has
-	// chosen the keys of its certificates.
+	// No attestation is requested or trusted, so none is verified. The sender has chosen the keys of its certificates.
 	attestation := &parsed.Response.AttestationObject
 	attestation.Format = string(protocol.AttestationFormatNone)
 	attestation.AttStatement = nil
@@ -124,9 +123,8 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	if err != nil || checkKey(key.PublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
-	// An update can make an authenticator's passkeys eligible for backup, which the
-	// library does not expect. The library still refuses the loss of the flag, and a
-	// backup without the flag.
+	// An update can make an authenticator's passkeys eligible for backup, which the library does not expect. The
+	// library still refuses the loss of the flag, and a backup without the flag.
 	key.Flags |= byte(parsed.Response.AuthenticatorData.Flags) & account.BackupEligible
 	owner := user{account.User{ID: key.UserID}, []account.Passkey{key}}
 	used, err := v.web.ValidateLogin(owner, v.session(challenge, key.UserID), parsed)
@@ -137,9 +135,8 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	return key, nil
 }
 
-// checkKey refuses a passkey's public key, in COSE form, that has an unusual kind
-// or size. The authenticator chose the key, and stored keys may be older than
-// this rule.
+// checkKey refuses a passkey's public key, in COSE form, that has an unusual kind or size. The authenticator chose the
+// key, and stored keys may be older than this rule.
 func checkKey(cose []byte) error {
 	parsed, err := webauthncose.ParsePublicKey(cose)
 	if err != nil {
@@ -179,8 +176,7 @@ type user struct {
 	passkeys []account.Passkey
 }
 
-// WebAuthnID implements webauthn.User. The ID is random and reveals nothing about
-// the person.
+// WebAuthnID implements webauthn.User. The ID is random and reveals nothing about the person.
 func (u user) WebAuthnID() []byte { return u.ID[:] }
 
 // WebAuthnName implements webauthn.User.
