@@ -47,7 +47,7 @@ func TestAMailServerCountsOnceItTakesMails(t *testing.T) {
 	}
 }
 
-// TestCommandsSayWithWhatTheyRun: beside the commands to copy stands how they get the gateway's variables.
+// TestCommandsSayWithWhatTheyRun: beside the commands to copy stands, once, how they get the gateway's variables.
 func TestCommandsSayWithWhatTheyRun(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), wellSet...)
 	op, shop := operating(t, g), g.Shop(t, "", nil).Tenant.ID
@@ -55,6 +55,9 @@ func TestCommandsSayWithWhatTheyRun(t *testing.T) {
 		_, body := op.Get(t, path+"?lang=en")
 		if !strings.Contains(between(t, body, `data-testid="`+part+`"`, "</div>"), "command <code>ag</code> does") {
 			t.Errorf("%s does not say how to run the command", path)
+		}
+		if n := strings.Count(body, "command <code>ag</code> does"); n != 1 {
+			t.Errorf("%s says how to run commands %d times", path, n)
 		}
 	}
 }
