@@ -80,6 +80,7 @@ type apiPart struct {
 	apart      bool            // the dashboard has its own listener
 	mails      *mail.Deliverer // nil when no mail is sent
 	alerts     *alerts         // nil when no mail is sent
+	openID     *oidc.Client
 }
 
 // pagesPart holds what a process needs to serve the hosted page.
@@ -257,7 +258,8 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
-	accounts.Instance, accounts.OpenID = cfg.SSO, oidc.New(cfg.SSO, a.now)
+	a.api.openID = oidc.New(cfg.SSO, a.now)
+	accounts.Instance, accounts.OpenID = cfg.SSO, a.api.openID
 	accounts.PasswordMemory = cfg.PasswordMemory
 	a.Accounts = account.NewService(accounts)
 	a.api.lists = NewLists(a.Store, cfg, a.now)

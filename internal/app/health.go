@@ -29,6 +29,9 @@ func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.
 			return known, nil
 		}
 		found, err := doctor.Known(ctx, cfg, a.Store, sealer, now)
+		if a.api.openID.Failed() {
+			found = append(found, doctor.Finding{Name: "sso", Grade: doctor.Warning})
+		}
 		protection, unread := a.Store.Standing(ctx)
 		if err = cmp.Or(err, unread); err != nil {
 			return dashboard.Health{}, err

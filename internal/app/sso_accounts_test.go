@@ -160,6 +160,37 @@ func TestUnreachableProvider(t *testing.T) {
 		if _, body := s.Get(t, "/dashboard/login?lang=de"); !strings.Contains(body, "war nicht zu erreichen") {
 			t.Errorf("%s: the page does not say it", issuer)
 		}
+		if _, body := g.SignIn(t, true, account.ByPasskey).Get(t, "/operator/system"); !strings.Contains(body,
+			`data-testid="finding-sso"`) {
+			t.Errorf("%s: operators are not told", issuer)
+		}
+	}
+}
+
+// TestProviderThatAnswersAgain: the page System warns of the provider from a log-in that did not reach it to the
+// next one that did, and asks the provider nothing itself.
+func TestProviderThatAnswersAgain(t *testing.T) {
+	idp := gatewaytest.NewIDP(t)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), idp.Settings("ops=operator")...)
+	op, s := g.SignIn(t, true, account.ByPasskey), g.Nobody()
+	for _, step := range []struct {
+		name     string
+		announce string // the issuer in the discovery document; empty for no log-in
+		warned   bool
+	}{
+		{"before the first log-in", "", false}, {"another issuer", "https://other.example", true},
+		{"a while later", "", true}, {"the issuer", idp.URL, false},
+	} {
+		g.Clock.Advance(time.Minute)
+		if step.announce != "" {
+			idp.Announce("issuer", step.announce)
+			s.Get(t, account.SSOPath)
+		}
+		before := idp.Requests()
+		_, body := op.Get(t, "/operator/system")
+		if got := strings.Contains(body, `data-testid="finding-sso"`); got != step.warned || idp.Requests() != before {
+			t.Errorf("%s: warned %t, %d requests", step.name, got, idp.Requests()-before)
+		}
 	}
 }
 

@@ -110,8 +110,7 @@ type Variable struct {
 	set     func(c *Config, value string) error // not called for an unset variable without a default
 }
 
-// Flag returns the name of the flag that mirrors the variable: listen for
-// AGEGATE_LISTEN.
+// Flag returns the name of the flag that mirrors the variable: listen for AGEGATE_LISTEN.
 func (v Variable) Flag() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(v.Name, "AGEGATE_")), "_", "-")
 }
@@ -147,9 +146,8 @@ func trimmed(lookup Lookup) Lookup {
 	}
 }
 
-// Load reads every variable and reports all errors at once as an Error, by name and
-// never with a value. Values are trimmed, and an empty one counts as unset. required
-// names variables that must be set for the current command.
+// Load reads every variable and reports all errors at once as an Error, by name and never with a value. Values are
+// trimmed, and an empty one counts as unset. required names variables that must be set for the current command.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
 	var errs []error
@@ -255,9 +253,8 @@ func (c *Config) deriveURLs() {
 	c.DashboardURL = cmp.Or(c.DashboardURL, c.BaseURL)
 }
 
-// CheckDashboard returns an error if the dashboard cannot be served. It refuses
-// plain http except on this machine, because others on the network could read
-// cookies and passwords.
+// CheckDashboard returns an error if the dashboard cannot be served. It refuses plain http except on this machine,
+// because others on the network could read cookies and passwords.
 func (c *Config) CheckDashboard() error {
 	if !c.Dashboard || Private(c.DashboardURL) {
 		return nil

@@ -14,8 +14,7 @@ const (
 	securityUntilName   = "AGEGATE_SECURITY_CONTACT_UNTIL"
 )
 
-// SecurityContact is where vulnerabilities of this installation are reported, for
-// /.well-known/security.txt (RFC 9116).
+// SecurityContact is where vulnerabilities of this installation are reported, for /.well-known/security.txt (RFC 9116).
 type SecurityContact struct {
 	URI   string    // mailto: or https:; empty: no file is served
 	Until time.Time // the end of the day until which URI is looked after

@@ -61,9 +61,8 @@ func setDatabaseURL(c *Config, v string) error {
 	return errors.New("must be sqlite:PATH or postgres://…")
 }
 
-// hidesPassword reports whether a database URL seems to have an unescaped / ? or # in
-// its password. The host would end there, and the rest of the password would be shown
-// like a path.
+// hidesPassword reports whether a database URL seems to have an unescaped / ? or # in its password. The host would end
+// there, and the rest of the password would be shown like a path.
 func hidesPassword(databaseURL string) bool {
 	u, err := url.Parse(databaseURL)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") || u.User != nil {
@@ -114,8 +113,7 @@ func checkDatabaseURL(databaseURL string) error {
 	return nil
 }
 
-// HasPassword reports whether a database URL contains a password, or might,
-// because it cannot be parsed.
+// HasPassword reports whether a database URL contains a password, or might, because it cannot be parsed.
 func HasPassword(databaseURL string) bool {
 	if !strings.HasPrefix(databaseURL, "postgres") {
 		return false

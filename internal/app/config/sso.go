@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// setSSORoles reads the groups of the instance's provider. Their names may contain
-// commas and equals signs, as in LDAP.
+// setSSORoles reads the groups of the instance's provider. Their names may contain commas and equals signs, as in LDAP.
 func setSSORoles(c *Config, v string) error {
 	for part := range strings.SplitSeq(v, ";") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -35,8 +34,7 @@ func setSSORoles(c *Config, v string) error {
 	return nil
 }
 
-// checkSSO checks the instance's provider as a whole. Without an issuer there is
-// none.
+// checkSSO checks the instance's provider as a whole. Without an issuer there is none.
 func (c *Config) checkSSO() []error {
 	if c.SSO.Issuer == "" {
 		required := c.SSO.Required

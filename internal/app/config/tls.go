@@ -57,8 +57,7 @@ func setACMEEmail(c *Config, v string) error {
 	return nil
 }
 
-// checkTLS checks the settings of TLS together. listen is the listen address that
-// was set, if any.
+// checkTLS checks the settings of TLS together. listen is the listen address that was set, if any.
 func (c *Config) checkTLS(listen string) (errs []error) {
 	t := c.TLS
 	if t.ACME && (t.CertFile != "" || t.KeyFile != "") {
@@ -86,8 +85,7 @@ func (c *Config) checkTLS(listen string) (errs []error) {
 	return errs
 }
 
-// Origins returns the public https addresses, one for each host: those for which
-// the process has certificates.
+// Origins returns the public https addresses, one for each host: those for which the process has certificates.
 func (c *Config) Origins() (origins []*url.URL) {
 	all := []string{c.BaseURL, c.VerifyURL}
 	if c.Dashboard {

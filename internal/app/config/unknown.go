@@ -12,17 +12,15 @@ import (
 // with AGEGATE_ but belong to other programs. A * stands for any characters.
 const ignoreUnknownName = "AGEGATE_IGNORE_UNKNOWN"
 
-// otherNames are variables that the gateway itself does not read, but that may be set
-// in the same environment: those of the demo, the door, the SDKs, compose.yaml, the
-// commands in the documentation and the tests.
+// otherNames are variables that the gateway itself does not read, but that may be set in the same environment: those of
+// the demo, the door, the SDKs, compose.yaml, the commands in the documentation and the tests.
 var otherNames = []string{
 	ignoreUnknownName, "AGEGATE_SHOP_LISTEN", "AGEGATE_URL", "AGEGATE_API_KEY", "AGEGATE_REDIRECT_SECRET",
 	"AGEGATE_WEBHOOK_SECRET", "AGEGATE_VERSION", "AGEGATE_DB", "AGEGATE_DB_PASSWORD", "AGEGATE_BIN",
 	"AGEGATE_TEST_DATABASE", "AGEGATE_TEST_STORE",
 }
 
-// serviceLink matches what Kubernetes sets for each port of a Service whose name is or
-// begins with agegate.
+// serviceLink matches what Kubernetes sets for each port of a Service whose name is or begins with agegate.
 var serviceLink = regexp.MustCompile(
 	`^AGEGATE(_\w+)?_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)=|^AGEGATE(_\w+)?_PORT=\w+://`)
 

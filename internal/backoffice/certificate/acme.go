@@ -39,9 +39,8 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// ACME orders a certificate for each host and renews it. All replicas share the
-// certificates; one replica orders at a time. A client's connection never causes an
-// order, and reads nothing from the store except challenges.
+// ACME orders a certificate for each host and renews it. All replicas share the certificates; one replica orders at a
+// time. A client's connection never causes an order, and reads nothing from the store except challenges.
 type ACME struct {
 	Config
 
@@ -56,8 +55,7 @@ type loaded struct {
 	pair   tls.Certificate
 }
 
-// NewACME loads the certificates that the replicas already have. It orders none; Look
-// does.
+// NewACME loads the certificates that the replicas already have. It orders none; Look does.
 func NewACME(ctx context.Context, store Store, c Config) (*ACME, error) {
 	a := &ACME{Config: c, store: store, current: map[string]*atomic.Pointer[loaded]{}}
 	for _, host := range c.Hosts {
@@ -79,8 +77,7 @@ func (a *ACME) TLS() *tls.Config {
 	})
 }
 
-// Ends returns when the certificate of each host ends: at the zero time if it has
-// none.
+// Ends returns when the certificate of each host ends: at the zero time if it has none.
 func (a *ACME) Ends() map[string]time.Time {
 	ends := map[string]time.Time{}
 	for host, at := range a.current {

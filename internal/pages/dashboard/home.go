@@ -38,6 +38,7 @@ type memberOf struct {
 	Tenant tenant.Tenant
 	Role   string
 	Href   string
+	Twin   bool // a list of users shows another tenant of the name
 }
 
 // ofDevelopers redirects to a path of the user's tenant, if the user may develop there.
@@ -86,7 +87,7 @@ func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(accou
 			return nil, err
 		}
 		mode := audit.Mode(m.Role == account.Support && r.Who.Strong()) // shoppers ask support about live orders
-		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), mode)})
+		all = append(all, memberOf{Tenant: t, Role: string(m.Role), Href: desk.Href(path(m.Role), t.ID.String(), mode)})
 	}
 	return all, nil
 }

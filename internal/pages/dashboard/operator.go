@@ -49,6 +49,7 @@ type operatorView struct {
 	Decided tileFigure // live checks of all tenants in 30 days; empty for a later page
 	Passed  tileFigure
 	Tenants []listedTenant
+	Health  *conditionView // as on the page System; nil for a later page, or if it could not be read
 	desk.Pager
 }
 
@@ -125,6 +126,13 @@ func (p *Pages) showOperator(r *desk.Request) error {
 		v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
 		if sum.Decided > 0 {
 			v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
+		}
+		state, err := p.cfg.Insight.System(r.Ctx())
+		if err == nil {
+			v.Health, err = p.readHealth(r, p.failed(state.Queue.Endpoints))
+		}
+		if _, err = r.Unread("health", err); err != nil {
+			return err
 		}
 	}
 	if len(v.Tenants) == tenant.MaxPage {

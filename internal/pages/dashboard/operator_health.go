@@ -34,11 +34,11 @@ var FindingPlaces = map[string]string{
 	"list_empty": "issuers#published-lists", "list_ended": "issuers#published-lists",
 	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
-	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
+	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy", "retention": "",
 	"secret_key": "back-up#keep-and-change-the-secret-key", "key_change": "back-up#keep-and-change-the-secret-key",
 	"margin": "configure#set-the-estimator-and-the-margin", "callbacks": "configure#set-webhooks-and-callbacks",
 	"security_contact": "configure#set-the-imprint-and-contacts", "webhooks": "trouble#a-tenants-webhooks-fail",
-	"mails": "trouble#a-mail-is-not-sent", "disk": "trouble#the-disk-is-full", "retention": "",
+	"mails": "trouble#a-mail-is-not-sent", "sso": "staff#single-sign-on", "disk": "trouble#the-disk-is-full",
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }
 

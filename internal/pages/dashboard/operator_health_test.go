@@ -294,6 +294,36 @@ func TestFindingTexts(t *testing.T) {
 	}
 }
 
+// TestTenantsTellOfFindings: the list of tenants, where operators land, counts what the page System has found, is
+// silent where that is nothing, and is shown without it where it could not be read.
+func TestTenantsTellOfFindings(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "https://hooks.example/", nil).Tenant
+	told := func(when string, findings []string, failure error, want string) {
+		t.Helper()
+		var health dashboard.Health
+		for _, name := range findings {
+			health.Findings = append(health.Findings, dashboard.Finding{Name: name})
+		}
+		base, _ := reported(t, g, health, failure)
+		res, body := operating(t, g).At(base).Get(t, "/operator?lang=en")
+		line := `<a href="/operator/system">` + want + "</a>"
+		if res.StatusCode != http.StatusOK || strings.Contains(body, `data-testid="health"`) != (want != "") ||
+			want != "" && !strings.Contains(body, line) {
+			t.Errorf("%s: %d, the line %q is missing or too much", when, res.StatusCode, want)
+		}
+	}
+	told("well", nil, nil, "")
+	told("still to be set up", []string{"no_backup", "retention"}, nil, "")
+	told("not read", nil, errors.New("refused"), "")
+	told("a warning", []string{"mails", "no_backup"}, nil, "System: 1 thing to look at")
+	told("two", []string{"mails", "sso"}, nil, "System: 2 things to look at")
+	fails(t, g, shop, true, g.Clock.Now())
+	told("retried webhooks", nil, nil, "")
+	g.Clock.Advance(time.Hour)
+	told("webhooks that do not arrive", nil, nil, "System: 1 thing to look at")
+}
+
 func read(t *testing.T, address string) string {
 	t.Helper()
 	res, err := http.Get(address)

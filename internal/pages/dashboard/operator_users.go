@@ -153,9 +153,13 @@ func (p *Pages) membersOf(r *desk.Request, users []account.User) (map[uuid.UUID]
 		return of, err
 	}
 	names, err := p.cfg.Tenants.Names(r.Ctx(), tenants)
+	named := map[string]int{}
+	for _, name := range names {
+		named[name]++
+	}
 	for _, m := range first {
-		of[m.UserID] = append(of[m.UserID], memberOf{tenant.Tenant{Name: names[m.TenantID]}, string(m.Role),
-			operatedPath(m.TenantID)})
+		t := tenant.Tenant{ID: m.TenantID, Name: names[m.TenantID]}
+		of[m.UserID] = append(of[m.UserID], memberOf{t, string(m.Role), operatedPath(t.ID), named[t.Name] > 1})
 	}
 	return of, err
 }

@@ -51,6 +51,25 @@ func TestUsersAreListedWithTheirTenants(t *testing.T) {
 	})
 }
 
+// TestUsersOfNamesakes: the list of users tells tenants of one name apart, whoever belongs to them.
+func TestUsersOfNamesakes(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op := operating(t, g)
+		want := map[string]bool{}
+		for i := range 3 {
+			shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name = []string{"Corner", "Corner", "Other"}[i] }).Tenant
+			g.Join(t, g.SignIn(t, false), shop.ID, account.Owner)
+			want[` <small data-testid="twin">…`+shop.ID.String()[30:]+`</small>`] = i < 2
+		}
+		_, body := op.Get(t, "/operator/users")
+		for end, shown := range want {
+			if strings.Contains(body, end) != shown {
+				t.Errorf("%s is shown: %t", end, !shown)
+			}
+		}
+	})
+}
+
 // TestAnotherOperator: a link for another operator works once, replaces the one before, and
 // is in the audit log. A usual link is neither made nor used once there is an operator.
 func TestAnotherOperator(t *testing.T) {

@@ -121,6 +121,12 @@ func (c *Client) Check(ctx context.Context) error {
 	return err
 }
 
+// Failed reports whether the last request for the provider's discovery document failed.
+func (c *Client) Failed() bool {
+	_, _, err := c.remembered()
+	return err != nil
+}
+
 // remembered returns what the last request has found out. ok is false if it is too old.
 func (c *Client) remembered() (found *discovered, ok bool, err error) {
 	c.mu.Lock()
