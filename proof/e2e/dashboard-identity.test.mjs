@@ -65,6 +65,7 @@ test("the setup link makes an operator with a passkey in two clicks and two fiel
   await fill(ada, { name: "Ada", email: "ada@shop.example" });
   await part(ada, "passkey").click();
   await arrives(ada, home());
+  await part(ada, "notice").getByText("So far only this device’s passkey opens it").waitFor();
   const { credentials } = await ada.authenticator("getCredentials");
   assert.equal(credentials.length, 1);
   assert.equal(credentials[0].isResidentCredential, true);

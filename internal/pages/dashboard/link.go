@@ -54,7 +54,7 @@ func (p *Pages) links() desk.Feature {
 		Screens: []string{"setup", "invitation", "recover"},
 		Forms:   []*desk.Form{setupForm, recoverForm},
 		Keys: slices.Concat(roleKeys("invitation.as_"), roleKeys("notice.joined_"),
-			[]string{"notice.joined_weak"}),
+			[]string{"notice.joined_weak", "notice.set_up_passkey"}),
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *Pages) useLinkAs(
 		return signed, joined(link.Role, person.Passkey != ""), err
 	}
 	signed, err = p.cfg.Accounts.SetUp(r.Ctx(), token, person, r.Browser())
-	return signed, "set_up", err
+	return signed, "set_up" + map[bool]string{true: "_passkey"}[person.Password == ""], err
 }
 
 // personOf returns what the form of a link says. That of a recovery has a factor only.
