@@ -98,8 +98,9 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
+	e.Pre(slashless)
 	e.Use(requestID(cfg.Proxies), traced(cfg.Tracer, cfg.Proxies, routes), accessLog(cfg.Logger, routes, cfg.Observe),
-		recoverPanic, securityHeaders, slashless, allowedMethods, drainBody, limitBody, deadline)
+		recoverPanic, securityHeaders, allowedMethods, drainBody, limitBody, deadline)
 	return e
 }
 

@@ -342,28 +342,23 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestFinalSlash: an address that ends with a slash leads to the one without it, on the same host. The API's answer is
-// the contract's.
+// TestFinalSlash: an address that ends with a slash answers like the one without it, and leads nowhere. The API's answer
+// is the contract's.
 func TestFinalSlash(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
 	for _, tt := range []struct {
 		method, target string
 		status         int
-		location       string
 	}{
-		{http.MethodGet, "/docs/", 301, "/docs"},
-		{http.MethodHead, "/docs/operate/", 301, "/docs/operate"},
-		{http.MethodGet, "/dashboard//?a=%2F&b", 301, "/dashboard?a=%2F&b"},
-		{http.MethodGet, "/a%2F/b%09c/", 301, "/a%2F/b%09c"},
-		{http.MethodGet, "/%09/evil.example/", 301, "/%09/evil.example"},
-		{http.MethodGet, "/%5Cevil.example/", 301, "/%5Cevil.example"},
-		{http.MethodGet, `/\evil.example/`, 301, "/%5Cevil.example"},
-		{http.MethodGet, "//evil.example/", 404, ""},
-		{http.MethodGet, "/%2Fevil.example/", 404, ""},
-		{http.MethodGet, "//", 404, ""},
-		{http.MethodGet, "/", 200, ""},
-		{http.MethodPost, "/docs/operate/", 404, ""},
-		{http.MethodGet, "/api/v1/sessions/" + sessionID + "/status/", 404, ""},
+		{http.MethodGet, "/healthz/", 200},
+		{http.MethodHead, "/healthz/?a=%2F&b", 200},
+		{http.MethodGet, "/%2Fhealthz/", 404},
+		{http.MethodGet, "//evil.example/", 404},
+		{http.MethodGet, "/%2Fevil.example/", 404},
+		{http.MethodGet, "//", 200},
+		{http.MethodGet, "/", 200},
+		{http.MethodPost, "/healthz/", 405},
+		{http.MethodGet, "/api/v1/sessions/" + sessionID + "/status/", 404},
 	} {
 		req := httptest.NewRequest(tt.method, "/", nil)
 		var err error
@@ -372,8 +367,8 @@ func TestFinalSlash(t *testing.T) {
 		}
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, req)
-		if got := rec.Header().Get("Location"); rec.Code != tt.status || got != tt.location {
-			t.Errorf("%s %s: %d, %q; want %d, %q", tt.method, tt.target, rec.Code, got, tt.status, tt.location)
+		if to := rec.Header().Get("Location"); rec.Code != tt.status || to != "" {
+			t.Errorf("%s %s: %d, %q; want %d", tt.method, tt.target, rec.Code, to, tt.status)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"agegate/internal/edge/contract"
 	"agegate/internal/rules/fault"
@@ -148,19 +149,11 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// slashless leads readers of an address outside the API that ends with a slash to the one without it. Two slashes at
-// the beginning would lead to another host.
-func slashless(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		req, to := c.Request(), *c.Request().URL
-		to.Path, to.RawPath = strings.TrimRight(to.Path, "/"), strings.TrimRight(to.RawPath, "/")
-		if !slices.Contains(reading, req.Method) || isAPI(req) || to.Path == "" || to.Path == req.URL.Path ||
-			strings.HasPrefix(to.Path, "//") {
-			return next(c)
-		}
-		return c.Redirect(http.StatusMovedPermanently, to.RequestURI())
-	}
-}
+// slashless answers an address outside the API that ends with a slash like the one without it. A redirect would repeat
+// what a browser sent.
+var slashless = middleware.RemoveTrailingSlashWithConfig(middleware.TrailingSlashConfig{
+	Skipper: func(c echo.Context) bool { return isAPI(c.Request()) },
+})
 
 // allowedMethods refuses OPTIONS like every method that a route does not
 // support, and removes it from the Allow header. Echo would answer 204.

@@ -19,7 +19,6 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 	e.GET("/v/:token/handover/state", p.handoverState)
 	e.POST("/v/:token/handover", p.at(p.filmable, p.offerHandover), p.pages.SameOrigin)
 	e.Match(getOrHead, "/h/:handover", p.showPhone, page.Compress)
-	e.Match(getOrHead, "/h/:handover/", p.showPhone, page.Compress) // where the page of a failed form leads back to
 	e.GET("/h/:handover/stream", p.onPhone(p.capture))
 	e.POST("/h/:handover/trouble/:kind", p.onPhone(p.trouble), p.pages.SameOrigin)
 	e.POST("/h/:handover/start", p.startPhone, p.pages.SameOrigin)

@@ -149,7 +149,6 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.Match(getOrHead, PrivacyPath, p.showPrivacy, page.Compress)
 	e.GET(page.HandshakePath, p.answerHandshake)
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
-	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.at(p.capturable, p.renderCamera), page.Compress)
 	// A browser may load the address of a form's POST again, for example with the
 	// Back button. The GET then leads to the session's page.

@@ -25,6 +25,7 @@ import (
 	"agegate/internal/store/dbtest"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 )
 
 // fixture is the pages over a real SQLite database and a clock that tests set.
@@ -123,6 +124,7 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 	must(t, err)
 	f.pages.captures.tenure, f.pages.captures.grace = 0, 0 // tests take over and come back quickly
 	e := echo.New()
+	e.Pre(middleware.RemoveTrailingSlash()) // as the gateway does
 	e.HTTPErrorHandler = func(err error, c echo.Context) { edge(f.pages, err, c) }
 	f.pages.Register(e)
 	server.Config.Handler = e
