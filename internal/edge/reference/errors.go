@@ -34,12 +34,15 @@ var Headings = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// Sections returns the title, the anchor and the text of each section of a guide whose heading begins with a mark.
+// Sections returns the title, the anchor and the text of each section of a guide whose heading begins with a mark, such
+// as "##", to which deeper ones belong. A section ends at the next heading.
 func Sections(guide, mark string) (all [][3]string) {
 	source, _ := agegate.Docs.ReadFile(guidesFolder + guide + ".md") // without it the pages cannot be made either
-	for _, part := range strings.Split("\n"+string(source), "\n"+mark+" ")[1:] {
-		title, text, _ := strings.Cut(part, "\n")
-		all = append(all, [3]string{title, anchor(title), text})
+	for _, part := range strings.Split("\n"+string(source), "\n#")[1:] {
+		heading, text, _ := strings.Cut(part, "\n")
+		if level, title, _ := strings.Cut("#"+heading, " "); strings.HasPrefix(level, mark) {
+			all = append(all, [3]string{title, anchor(title), text})
+		}
 	}
 	return all
 }

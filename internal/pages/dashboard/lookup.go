@@ -30,8 +30,9 @@ type hitView struct {
 	Session *sessionRowView // of a session
 	Status  session.Status  // of a list of sessions with this status; empty for others
 	Roles   string          // who may open a page that the user may not; it has no address
-	Advice  string          // what a section of the guide says to do; may be empty
-	Replies []reply         // what to tell the shopper
+	About   string          // anchor of a section of the English guide
+	Advice  []string        // what that section says to do: a paragraph and items of a list
+	Replies []reply         // what to tell the shopper, first in the language of a mail, or else in that of the page
 	score   float64         // of a section of the guide; see guideAbout
 	exact   bool            // whole words of a page were given, not beginnings of words
 	recordLink

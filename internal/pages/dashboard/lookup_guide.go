@@ -16,11 +16,18 @@ import (
 
 // topics are what the sections of support's guide are about, learned from mails that each of them answers.
 type topics struct {
-	guides map[string][][3]string // the guide in each language, by its name: title, anchor and advice of each section
-	all    int                    // mails
-	mails  []int                  // of each section, and last those that none answers
-	having map[string][]int       // for each feature the section of every mail that has it
-	texts  []string               // of each section in both languages, and of the screens in any that it is about
+	guides map[string][]topic // the guide in each language, by its name
+	all    int                // mails
+	mails  []int              // of each section, and last those that none answers
+	having map[string][]int   // for each feature the section of every mail that has it
+	texts  []string           // of each section in both languages, and of the screens in any that it is about
+}
+
+// topic is a section of the guide in one language.
+type topic struct {
+	title, anchor, reply string
+	do                   []string   // paragraphs and items of a list
+	rows                 [][]string // of its table: as it is, what a screen says in Markdown, and what helps
 }
 
 // What counts as about a section: at least minScore, and mostOfBest of the best section, which has more than the mails
@@ -41,6 +48,9 @@ var (
 	advice = regexp.MustCompile(`(?s:^.*?)((?:\n> .*)+)|` +
 		`\n\*\*(?:Do|Tun):\*\* ((?:.+\n)*(?:.*[^:\n]|.*:\n\n(?:1\.|-) .*(?:\n.+)*))(?:\n|$)`)
 	markup = regexp.MustCompile(`\n>|[*\[]|\]\([^)]*\)`)
+	row    = regexp.MustCompile(`(?m)^\| ([^|]*\*[^|]*) \| ([^|]+) \|$`)
+	shown  = regexp.MustCompile(`\*([^*]{8,})\*`)
+	items  = regexp.MustCompile(`\n\n?(?:-|\d\.) |\n\n`)
 	// documentSections are those about the screens that refuse a document and that ask for one.
 	documentSections = map[string]string{"screen refused": "a-document-was-refused",
 		"screen title": "the-document-step-does-not-go-on"}
@@ -76,21 +86,30 @@ func featuresOf(text string) (all []string) {
 	return slices.Compact(all)
 }
 
-// quote begins an advice that is a reply, in both languages or in none.
-const quote = "> "
+// plain is a text without markup, which begins with a capital letter.
+func plain(text string) string {
+	text = strings.Join(strings.Fields(markup.ReplaceAllString(text, "")), " ")
+	return strings.ToUpper(text[:min(len(text), 1)]) + text[min(len(text), 1):]
+}
 
-// adviceOf returns the advice in a section's text, without markup.
-func adviceOf(text string) string {
-	said := append(advice.FindStringSubmatch(text), "", "", "")
-	text = strings.Join(strings.Fields(markup.ReplaceAllString(said[1]+said[2], "")), " ")
-	return strings.Repeat(quote, min(len(said[1]), 1)) + text
+// topicOf reads a section of the guide.
+func topicOf(s [3]string) topic {
+	t := topic{title: s[0], anchor: s[1], rows: row.FindAllStringSubmatch(s[2], -1)}
+	said := append(advice.FindStringSubmatch(s[2]), "", "", "")
+	t.reply = plain(said[1])
+	for _, item := range items.Split(said[2], -1) {
+		if item = plain(item); item != "" {
+			t.do = append(t.do, item)
+		}
+	}
+	return t
 }
 
 // readTopics learns the topics: from mails.txt, and from the titles and the quotes of the guide's sections.
 func (p *Pages) readTopics() topics {
 	german, sections := p.cfg.Sections("support"+".de", "##"), p.cfg.Sections("support", "##") // no key of a text
-	t := topics{guides: map[string][][3]string{"support": sections, "support" + ".de": german},
-		mails: make([]int, len(sections)+1), having: map[string][]int{}, texts: make([]string, len(sections))}
+	t := topics{guides: map[string][]topic{}, mails: make([]int, len(sections)+1), having: map[string][]int{},
+		texts: make([]string, len(sections))}
 	learn := func(i int, mail string) {
 		t.all++
 		t.mails[i]++
@@ -99,17 +118,24 @@ func (p *Pages) readTopics() topics {
 		}
 	}
 	for i, s := range sections {
+		one, both := topicOf(s), s[2]+german[i][2]
 		t.texts[i] = lowered(strings.Join(append(s[:], german[i][:]...), " "))
-		for _, said := range append(quoted.FindAllString(s[2]+german[i][2], -1), s[0], german[i][0]) {
+		for _, said := range append(quoted.FindAllString(both, -1), s[0], german[i][0]) {
 			learn(i, said)
 		}
+		its := topicOf(german[i])
+		for j, row := range its.rows { // a mail with a screen's words in either language selects the row
+			for _, said := range shown.FindAllStringSubmatch(row[1]+one.rows[j][1], -1) {
+				one.rows[j] = append(one.rows[j], lowered(said[1]))
+			}
+		}
 		for key, screen := range p.replies {
-			about := func(one reply) bool { return strings.Contains(s[2]+german[i][2], "*"+one.Text+"*") }
+			about := func(one reply) bool { return strings.Contains(both, "*"+one.Text+"*") }
 			if documentSections[key] == s[1] || strings.HasPrefix(key, "screen ") && slices.ContainsFunc(screen, about) {
 				t.texts[i] += lowered(fmt.Sprint(screen))
 			}
 		}
-		sections[i][2], german[i][2] = adviceOf(s[2]), adviceOf(german[i][2])
+		t.guides["support"], t.guides["support"+".de"] = append(t.guides["support"], one), append(t.guides["support"+".de"], its)
 	}
 	data, _ := fs.ReadFile(templates.Dashboard(), "mails"+".txt") // a test reads it
 	for line := range strings.Lines(string(data)) {
@@ -155,18 +181,23 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 	scores := topics.weigh(text)
 	best := slices.Max(scores)
 	for i, s := range topics.guides[guide] {
-		titled, _ := names(text, lowered(s[0]), "")
+		titled, _ := names(text, lowered(s.title), "")
 		if titled || len(text) > 16 && strings.Contains(topics.texts[i], text) {
 			scores[i] += 10 * minScore
 		} else if closely && told < 2 || i >= len(topics.texts)-staffSections &&
 			(scores[i] < max(staffScore, best) || told > maxNames) {
 			scores[i] = 0
 		}
-		hit := hitView{Kind: "nav.support", Name: s[0], Advice: s[2], score: scores[i],
-			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}}
-		if strings.HasPrefix(s[2], quote) {
-			hit.Advice, hit.Replies = "", []reply{{"en", "English", topics.guides["support"][i][2][len(quote):]},
-				{"de", "Deutsch", topics.guides["support"+".de"][i][2][len(quote):]}}
+		english, german := topics.guides["support"][i], topics.guides["support"+".de"][i]
+		hit := hitView{Kind: "nav.support", Name: s.title, Advice: slices.Clip(s.do), About: english.anchor, score: scores[i],
+			recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s.anchor, Livemode: r.Access.Livemode()}}
+		if s.reply != "" {
+			hit.Replies = []reply{{"en", "English", english.reply}, {"de", "Deutsch", german.reply}}
+		}
+		for j, row := range english.rows {
+			if slices.ContainsFunc(row[3:], func(said string) bool { return strings.Contains(text, said) }) {
+				hit.Advice = append(hit.Advice, plain(s.rows[j][2]))
+			}
 		}
 		hits = append(hits, hit)
 	}

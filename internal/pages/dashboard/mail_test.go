@@ -117,7 +117,8 @@ func TestLookUpOrdersAsTheyAreSpelled(t *testing.T) {
 }
 
 // TestGuideSaysWhatToDo: below a section of the guide stands the reply that it quotes, to copy, or else what it says to
-// do, in the language of the page and without markup. Only the first one is open, and the list while one types has none.
+// do, in the language of the page and without markup; the reply in the mail's language stands first, and of a table the
+// row whose words the mail has. Only the first advice is open, and the list while one types has none.
 func TestGuideSaysWhatToDo(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -125,14 +126,16 @@ func TestGuideSaysWhatToDo(t *testing.T) {
 	at := "/dashboard/" + shop.Tenant.ID.String() + "/test/paste"
 	for text, says := range map[string]string{
 		"en I am 34, and it refused me. How can I show my age?": `<summary>What to tell the shopper</summary>` +
-			"\n" + `<div class="act"><p><bdi>We are sorry. A program estimates the age from the face, and refuses`,
+			"\n" + `<div class="act"><p lang="en"><bdi>We are sorry. A program estimates the age from the face, and refuses`,
 		"de Ich bin 34 und wurde abgelehnt, wie kann ich mein Alter zeigen?": `data-copy="Das tut uns leid. Ein Programm ` +
 			`schätzt das Alter nach dem Gesicht`,
 		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</bdi></p>",
-		"en I do not want to show my face, I will not be filmed": `<summary>What to do</summary><div class="act"><p>if What ` +
+		"en I do not want to show my face, I will not be filmed": `<summary>What to do</summary><div class="act"><p>If What ` +
 			`your check offers names the document check, Use a document instead begins it`,
-		"en Ich bin 34 und wurde abgelehnt": `<p lang="de" dir="auto"><bdi>Das tut uns leid.`,
-		"en My ID card is not readable":     "the shopper should: 1. Show the side with the rows of &lt;&lt;&lt; first",
+		"en Ich bin 34 und wurde abgelehnt":                `<p class="muted">Deutsch</p><div class="act"><p lang="de"><bdi>Das tut uns`,
+		"de My age was refused, I am 34":                   `<p class="muted">English</p><div class="act"><p lang="en"><bdi>We are sorry`,
+		"en it says the network blocks the check":          `<div class="act"><p>A network of a company or a school lets no WebSocket`,
+		"en Bei mir steht: Das Netz blockiert die Prüfung": `<p>A network of a company or a school lets no WebSocket`,
 	} {
 		_, body := support.Post(t, at+"?lang="+text[:2], url.Values{"text": {text[3:]}})
 		if !strings.Contains(body, says) || strings.Count(body, `data-testid="advice" open>`) != 1 {
@@ -214,4 +217,28 @@ func TestLookUpMailsOfShoppers(t *testing.T) {
 			t.Errorf("%.1f %% of %d lead astray:\n%s", 100*got, mails[none], strings.Join(missed[none], ""))
 		}
 	}
+}
+
+// TestAMailHasTheReplyToWhatItAsks: a mail that names a session is answered by that session, unless it asks for money,
+// data or a decision of the shop. Who passed and writes that the shop does not know of it is not told that all is done.
+func TestAMailHasTheReplyToWhatItAsks(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, gatewaytest.NewReceiver(t).URL, nil)
+		passed, refused := g.Create(t, shop.Test.APIKey, 18), g.Create(t, shop.Test.APIKey, 18)
+		g.Force(t, gatewaytest.Browser(), passed, "verified")
+		g.Force(t, gatewaytest.Browser(), refused, "fallback")
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		for text, says := range map[string]string{
+			"My age was confirmed, but your shop says I am not verified. " + passed.SessionID: "may not have noted it",
+			"Why was I refused, I am 34? " + refused.SessionID:                                "The camera could not confirm",
+			"I want a refund, give me my money back " + refused.SessionID:                     "The age check is free for you.",
+			"Ich will mein Geld zurück " + refused.SessionID:                                  "Die Altersprüfung kostet Sie",
+		} {
+			_, body := support.Post(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/paste?lang=en", url.Values{"text": {text}})
+			_, told, _ := strings.Cut(body, `data-testid="advice" open>`)
+			if told, _, _ = strings.Cut(told, "</bdi>"); !strings.Contains(told, says) {
+				t.Errorf("%s: the open reply is %s", text, told)
+			}
+		}
+	})
 }

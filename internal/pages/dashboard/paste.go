@@ -42,7 +42,7 @@ func (p *Pages) paste() desk.Feature {
 				if err := p.findPasted(r, v, text); err != nil || r.Part() != "" {
 					return err
 				}
-				return p.tellFound(r, v.Hits)
+				return p.tellFound(r, v.Hits, text)
 			}), nil
 		})
 	return f
@@ -141,16 +141,28 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err erro
 	return cmp.Or(err, failed)
 }
 
-// tellFound fills in what to tell the shoppers of the first sessions that a mail names, beside what the guide says.
-func (p *Pages) tellFound(r *desk.Request, hits []hitView) error {
-	guided := slices.ContainsFunc(hits, func(hit hitView) bool { return hit.Kind == "nav.support" })
+// beside are the sections of the guide whose reply is the one to a mail also if the mail names a session.
+var beside = []string{"a-parent-complains-their-child-was-let-through", "a-shopper-asks-about-their-face-or-data",
+	"an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police", "charged-for-the-check-and-refunds"}
+
+// tellFound fills in what to tell the shoppers of the first sessions that a mail names, beside what the guide says, and
+// puts the reply in the mail's language first.
+func (p *Pages) tellFound(r *desk.Request, hits []hitView, text string) error {
+	about, own := "", p.Set.Language(r)
+	order := []string{own, p.replies.spoken(text, own)}
+	for i := range hits {
+		about = cmp.Or(about, hits[i].About)
+		slices.SortStableFunc(hits[i].Replies, func(a, b reply) int {
+			return slices.Index(order, b.Tag) - slices.Index(order, a.Tag)
+		})
+	}
 	for i, hit := range hits[:min(len(hits), maxTopics)] {
-		if !guided || hit.Session == nil {
+		if about == "" || slices.Contains(beside, about) || hit.Session == nil {
 			continue
 		}
 		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: hit.Livemode}
 		record, err := p.cfg.Insight.Session(r.Ctx(), scope, hit.Session.ID)
-		v := &sessionView{Record: record, Shop: r.Tenant}
+		v := &sessionView{Record: record, Shop: r.Tenant, asks: strings.HasPrefix(about, "passed-")}
 		if err = cmp.Or(err, p.tell(r, scope, v)); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ var replyKeys = slices.Concat(setbacks, []string{"passed", "untold", "unopened",
 	"embedded", "disabled", "expired", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age",
 	"declined", "no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
 	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2", "minor", "until", "spoof_document",
-	"wallet_silent", "wallet_answered"})
+	"wallet_silent", "wallet_answered", "words"})
 
 // embedded is the note of a page inside another app, whose link no other browser can open.
 const embedded = session.NoteBrowser + "_embedded"
@@ -67,6 +67,20 @@ func readReplies() (replies, error) {
 		return nil, fmt.Errorf("shopper-replies.json: the languages are %v, not %v", tags, tenant.Languages)
 	}
 	return all, nil
+}
+
+// spoken returns the tag of the language with the most words of a text among its common ones; that is own unless another
+// has more.
+func (all replies) spoken(text, own string) string {
+	best, most, words := own, 0, saidIn(text)
+	for _, common := range all["words"] {
+		known := strings.Fields(common.Text)
+		others := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(known, word) })
+		if n := len(words) - len(others); n > most || n == most && common.Tag == own {
+			best, most = common.Tag, n
+		}
+	}
+	return best
 }
 
 // setbacks are those of which a reply has its own words; of noteKeys it says what the hosted page does.

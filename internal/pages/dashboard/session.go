@@ -87,6 +87,7 @@ type sessionView struct {
 	Same     records[sessionRowView] // the newest with the same order, this one too; empty without others
 	Passed   *sessionRowView         // the one of them whose pass counts for the shopper, or nil
 	Pruned   *time.Time              // when it is deleted by itself; nil for never
+	asks     bool                    // the shopper says that the shop does not know of the result
 	timelineView
 }
 
@@ -252,6 +253,7 @@ func (p *Pages) tell(r *desk.Request, scope insight.Scope, v *sessionView) error
 		proved := *cmp.Or(v.Passed.CompletedAt, &v.Passed.CreatedAt)
 		told.untold = v.Passed.Untold || cmp.Or(v.CompletedAt, &time.Time{}).After(proved) // the shop may go by this one
 	}
+	told.untold = told.untold || v.asks
 	v.Replies = p.replies.of(told, p.cfg.Now().In(r.Zone()))
 	order := slices.Concat(v.Shop.Languages, tenant.Languages) // those that the shop offers come first
 	slices.SortFunc(v.Replies, func(a, b reply) int {
