@@ -152,7 +152,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "1042 and zzzzz", "", []string{"1 match", live}},
 			{owner, "fallback", "", []string{"/test/sessions?status=FALLBACK", "/settings/document-check"}},
 			{owner, "passed", base + "/test/sessions?status=PASSED", nil},
-			{owner, "delete data", "", []string{base + "/test/sessions", "/docs/support#a-shopper-asks-about"}},
+			{owner, "delete data", "", []string{base + "/test/sessions", "/docs/support#a-shopper-wants-their-data"}},
 			{owner, "branding", base + "/settings/branding", nil},
 			{viewer, "branding", base + "/settings", nil},
 			{owner, "Logo", base + "/settings/branding", nil}, // not "log out"
@@ -337,7 +337,8 @@ func TestLookUpGuide(t *testing.T) {
 	for language, asked := range map[string]map[string]string{
 		"en": {
 			"refund": "charged-for-the-check-and-refunds", "customer wants a refund": "charged-for-the-check-and-refunds",
-			"delete data": "a-shopper-asks-about-their-face-or-data", "This check has expired": "the-link-has-expired",
+			"delete data":                                "a-shopper-wants-their-data-deleted-or-shown",
+			"This check has expired":                     "the-link-has-expired",
 			"This check was started in another browser.": "the-camera-does-not-open", "scam": "is-this-page-genuine",
 		},
 		"de": {
@@ -361,13 +362,13 @@ func TestLookUpShopperSays(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	at := "/dashboard/" + shop.Tenant.ID.String() + "/live/paste?part=found&lang="
 	refused, camera := "en a-document-was-refused", "en the-camera-does-not-open"
-	step := "en the-document-step-does-not-go-on"
+	step, wallet := "en the-document-step-does-not-go-on", "en the-wallet-does-not-go-on"
 	wrongly, passed := "en a-shopper-was-refused-wrongly",
 		"en passed-but-the-shop-says-not-verified-or-the-order-stays-open"
 	angry, zornig := "en an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
 		"de ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei"
-	data, daten := "en a-shopper-asks-about-their-face-or-data",
-		"de ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen"
+	data, daten := "en a-shopper-asks-about-their-face-or-data", "de ein-kunde-fragt-nach-gesicht-und-daten"
+	const erase = "en a-shopper-wants-their-data-deleted-or-shown"
 	minor := "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich"
 	face, child := "en a-shopper-with-a-disability-or-a-covered-face", "en a-parent-complains-their-child-was-let-through"
 	roles := map[string]*gatewaytest.Staff{"support": member(t, g, shop.Tenant.ID, account.Support),
@@ -399,7 +400,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		"ich wurde abgelehnt":                  "en a-shopper-was-refused-wrongly",
 		"mein Kind hat bestellt":               "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
 		"kommt nicht an":                       "de bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
-		"it hung after my wallet":              step,
+		"it hung after my wallet":              wallet,
 		"die Kamera sagte nein und ich bin 41": "de ein-kunde-wurde-zu-unrecht-abgelehnt",
 		"meine Tochter benutzte meine Karte":   "de ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
 		"customer wants new link":              "en the-link-has-expired",
@@ -424,7 +425,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		"I'm the mother of Leo, he is only 14. Please remove everything you stored": child,
 		"I am the father of Mia, she is 15 and bought vodka in your shop":           child,
 		"I don't want to give my biometric data to anybody. Other way?":             data,
-		"I demand you delete my face data under GDPR":                               data,
+		"I demand you delete my face data under GDPR":                               erase,
 		"your machine is a joke, I am 34, give me a manager":                        wrongly,
 		"I opened it inside Facebook and it never finishes":                         camera,
 		"Ma fille a 15 ans et a passé votre contrôle":                               child,
@@ -460,7 +461,7 @@ func TestLookUpShopperSays(t *testing.T) {
 		}
 	}
 	_, body := roles["support"].Post(t, at+"en", url.Values{"text": {"wallet"}})
-	guide, closed := strings.Index(body, "#the-document-step-does-not"), strings.Index(body, "your role does not open")
+	guide, closed := strings.Index(body, "#the-wallet-does-not"), strings.Index(body, "your role does not open")
 	if guide < 0 || closed < guide {
 		t.Errorf("wallet: the guide is not first: %s", body)
 	}

@@ -130,8 +130,8 @@ func TestGuideSaysWhatToDo(t *testing.T) {
 		"de Ich bin 34 und wurde abgelehnt, wie kann ich mein Alter zeigen?": `data-copy="Das tut uns leid. Ein Programm ` +
 			`schätzt das Alter nach dem Gesicht`,
 		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</bdi></p>",
-		"en I do not want to show my face, I will not be filmed": `<summary>What to do</summary><div class="act"><p>If What ` +
-			`your check offers names the document check, Use a document instead begins it`,
+		"en I do not want to show my face, I will not be filmed": `<div class="act"><p lang="en"><bdi>You need not use the ` +
+			`camera if the page shows Use a document instead`,
 		"en Ich bin 34 und wurde abgelehnt":                `<p class="muted">Deutsch</p><div class="act"><p lang="de"><bdi>Das tut uns`,
 		"de My age was refused, I am 34":                   `<p class="muted">English</p><div class="act"><p lang="en"><bdi>We are sorry`,
 		"en it says the network blocks the check":          `<div class="act"><p>A network of a company or a school lets no WebSocket`,

@@ -170,7 +170,7 @@ const answers = {
   "switch to live": "/docs/go-live#go-live",
   "buy credit": "/docs/go-live#what-a-check-costs",
   "change button colour": "/docs/integrate#your-logo-and-colours",
-  "delete customer data": "/docs/support#a-shopper-asks-about-their-face-or-data",
+  "delete customer data": "/docs/support#a-shopper-wants-their-data-deleted-or-shown",
   support: "/docs/support#support-help-your-shoppers",
   "how long is data kept": "/docs/privacy#what-data-is-stored-and-for-how-long",
   dpa: "/docs/privacy#the-contract-with-your-operator",
@@ -233,8 +233,8 @@ const answers = {
   ios: "/docs/support#the-camera-does-not-open",
   desktop: "/docs/support#the-camera-does-not-open",
   expired: "/docs/support#the-link-has-expired",
-  "delete data": "/docs/support#a-shopper-asks-about-their-face-or-data",
-  "delete my data": "/docs/support#a-shopper-asks-about-their-face-or-data",
+  "delete data": "/docs/support#a-shopper-wants-their-data-deleted-or-shown",
+  "delete my data": "/docs/support#a-shopper-wants-their-data-deleted-or-shown",
   "after a fallback": "/docs/support#what-comes-after-a-fallback",
   "create a tenant": "/docs/tenants#create-a-tenant",
   "add credit": "/docs/tenants#add-credit",
@@ -380,7 +380,7 @@ const helped = {
   blocked: "a-shopper-says-you-blocked-me",
   "you blocked me": "a-shopper-says-you-blocked-me",
   "may not try again": "a-shopper-says-you-blocked-me",
-  "delete data": "a-shopper-asks-about-their-face-or-data",
+  "delete data": "a-shopper-wants-their-data-deleted-or-shown",
   "closed the page": "a-shopper-closed-the-page",
   "closed by accident": "a-shopper-closed-the-page",
   "shop says not verified": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
@@ -393,9 +393,9 @@ const helped = {
   "charged twice": "charged-for-the-check-and-refunds",
   "does not read my ID": "the-document-step-does-not-go-on",
   "driving licence not read": "the-document-step-does-not-go-on",
-  "my wallet said ok": "the-document-step-does-not-go-on",
-  "wallet does nothing": "the-document-step-does-not-go-on",
-  "my wallet said OK but the shop says no": "the-document-step-does-not-go-on",
+  "my wallet said ok": "the-wallet-does-not-go-on",
+  "wallet does nothing": "the-wallet-does-not-go-on",
+  "my wallet said OK but the shop says no": "the-wallet-does-not-go-on",
   "I am 34 and your camera said no": "a-shopper-was-refused-wrongly",
   "I never got an e-mail back and paid twice": "charged-for-the-check-and-refunds",
   "my son passed": "a-parent-complains-their-child-was-let-through",
@@ -414,7 +414,7 @@ const helped = {
   "I passed and the shop did not ship": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "my daughter used my card": "a-parent-complains-their-child-was-let-through",
   "your camera said no and I am 41": "a-shopper-was-refused-wrongly",
-  "it hung after my wallet": "the-document-step-does-not-go-on",
+  "it hung after my wallet": "the-wallet-does-not-go-on",
   "passport expired": "a-document-was-refused",
   racist: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
   lawyer: "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
@@ -436,7 +436,7 @@ test("what shoppers complain of leads to the guide for support", () => {
   const wrong = Object.entries(helped).map(([query, want]) => ({ query, want, found: index.search(query).slice(0, 2).map(({ url }) => url) }))
     .filter(({ want, found }) => !found.includes(`/docs/support#${want}`));
   assert.deepEqual(wrong, []);
-  assert.ok(index.search("shopper deleted account GDPR").some(({ url }) => url === "/docs/support#a-shopper-asks-about-their-face-or-data"));
+  assert.ok(index.search("shopper deleted account GDPR").some(({ url }) => url === "/docs/support#a-shopper-wants-their-data-deleted-or-shown"));
 });
 
 // The same in German. Pages in English search the titles of the guide in German, and pages in German its texts too.
@@ -460,10 +460,10 @@ const geholfen = {
 };
 
 const mitText = {
-  Gesicht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  Gesicht: "ein-kunde-fragt-nach-gesicht-und-daten",
   Foto: "es-geht-mit-dem-dokument-nicht-weiter",
   gelöscht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
-  "Wallet sagte OK": "es-geht-mit-dem-dokument-nicht-weiter",
+  "Wallet sagte OK": "es-geht-mit-der-wallet-nicht-weiter",
   abgebucht: "geld-für-die-prüfung-und-erstattungen",
   Diskriminierung: "ein-wütendes-schreiben-rassistisch-ungerecht-anwalt-polizei",
   "Pfeile hören nicht auf": "es-geht-mit-der-kamera-nicht-weiter",
