@@ -243,7 +243,11 @@ test("password, app and recovery code, all without JavaScript", async () => {
     await fill(again, { code: code() });
     await part(again, "log-in").click();
     if (opens) await arrives(again, home());
-    else await again.getByText("wrong or was already used").waitFor();
+    else {
+      await again.getByText("wrong or was already used").waitFor();
+      await part(again, "lost").locator("summary").click();
+      await part(again, "lost").getByText("ask whoever operates this gateway").waitFor();
+    }
     await again.context().close();
   }
   await bob.goto(`${gateway.url}/dashboard/account`);
