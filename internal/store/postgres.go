@@ -61,7 +61,8 @@ func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 			"percent-encoded")
 	}
 	pg := &pgServer{config: config, own: config.RuntimeParams}
-	config.RuntimeParams = withDefaults(pg.own)
+	config.RuntimeParams = maps.Clone(sessionDefaults)
+	maps.Copy(config.RuntimeParams, pg.own)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 3 * time.Second
 	}
@@ -69,12 +70,6 @@ func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	return pg, pg.meet(ctx)
-}
-
-func withDefaults(params map[string]string) map[string]string {
-	all := maps.Clone(sessionDefaults)
-	maps.Copy(all, params)
-	return all
 }
 
 // refusesSettings reports that a connection was refused with a protocol

@@ -35,7 +35,13 @@ func openSQLite(path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("SQLite directory: %w", err)
 	}
-	if err := createPrivate(path); err != nil {
+	// Only the owner can read the file; SQLite's default is everybody. Its journal files get the same mode. The mode of
+	// an existing file is not changed.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("SQLite file: %w", err)
 	}
 	writer, err := sqlitePool(path, 1, url.Values{
@@ -68,16 +74,6 @@ func openSQLite(path string) (*Store, error) {
 		return nil, errors.Join(translate(err), turn.Close(), reader.Close(), writer.Close())
 	}
 	return s, nil
-}
-
-// createPrivate creates a database file that only its owner can read; SQLite's default is everybody. SQLite
-// gives its journal files the same mode. The mode of an existing file is not changed.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // sqlitePool never closes its connections while idle: opening one costs more

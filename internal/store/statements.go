@@ -39,7 +39,10 @@ func owners(table, status string) string {
 // meet a condition, which ends with a limit. The query is materialized, because the planner might otherwise run
 // it once per row, each time up to the limit; it skips rows that another transaction has locked.
 func (tx *Tx) chosen(key, table, condition string) string {
-	return "WITH chosen AS MATERIALIZED (SELECT " + key + " FROM " + table + " WHERE " + condition + tx.skipLocked() + ") "
+	if tx.postgres { // SQLite has one writer
+		condition += " FOR UPDATE SKIP LOCKED"
+	}
+	return "WITH chosen AS MATERIALIZED (SELECT " + key + " FROM " + table + " WHERE " + condition + ") "
 }
 
 // deleteChosen deletes the rows of a table that meet a condition, which ends with a limit, and returns how

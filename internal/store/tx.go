@@ -138,15 +138,6 @@ func (tx *Tx) forUpdate(options ...string) *gorm.DB {
 	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: strings.Join(options, " ")})
 }
 
-// skipLocked returns the clause that locks the rows of a query and skips those
-// that another transaction has locked.
-func (tx *Tx) skipLocked() string {
-	if tx.postgres {
-		return " FOR UPDATE SKIP LOCKED"
-	}
-	return ""
-}
-
 // find returns the rows that a query selects.
 func find[T any](query *gorm.DB) (rows []T, err error) {
 	err = query.Find(&rows).Error

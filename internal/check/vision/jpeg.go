@@ -113,7 +113,8 @@ func (h *header) read(marker byte, segment []byte) bool {
 	case markerBaseline, markerExtended:
 		return h.width == 0 && h.readFrame(segment)
 	case markerAdobe:
-		return !inRGB(segment)
+		inColours := len(segment) >= 12 && bytes.HasPrefix(segment, []byte("Adobe")) && segment[11] != 1 // RGB, or of print
+		return !inColours
 	case markerHuffman, markerQuantum, markerRestarts, markerComment:
 		return true
 	}
@@ -139,10 +140,4 @@ func (h *header) readFrame(segment []byte) bool {
 			(luma == 0x11 || luma == 0x12 || luma == 0x21 || luma == 0x22)
 	}
 	return false
-}
-
-// inRGB reports whether Adobe's segment says that the picture is in red, green and
-// blue, or in the colours of print.
-func inRGB(segment []byte) bool {
-	return len(segment) >= 12 && bytes.HasPrefix(segment, []byte("Adobe")) && segment[11] != 1
 }

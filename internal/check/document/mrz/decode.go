@@ -45,7 +45,8 @@ type Result struct {
 // listed in Reasons.
 func Decode(format Format, lines []string, now time.Time) Result {
 	r := Result{Format: format}
-	if !fits(format, lines) {
+	if format <= Unknown || format > MRVB || len(lines) != format.Lines() ||
+		slices.ContainsFunc(lines, func(line string) bool { return len(line) != format.Length() }) {
 		r.Reasons = []Reason{ReasonFormat}
 		return r
 	}
@@ -56,7 +57,8 @@ func Decode(format Format, lines []string, now time.Time) Result {
 	at, today := fieldsOf[format], date.Of(now)
 	r.require(numberHolds(at, lines), ReasonNumberCheck)
 	r.require(at.optional == (span{}) || optionalHolds(at.optional, lines), ReasonOptionalCheck)
-	r.require(compositeHolds(format, lines), ReasonCompositeCheck)
+	last := lines[at.compositeCheckLine]
+	r.require(at.composite == nil || CheckDigit(format.Checked(lines)) == last[len(last)-1], ReasonCompositeCheck)
 	r.BirthDate = r.date(at.birth, lines, today, birthDate, ReasonBirthCheck, ReasonBirthDate)
 	r.ExpiryDate = r.date(at.expiry, lines, today, expiryDate, ReasonExpiryCheck, ReasonExpiryDate)
 	if r.BirthDate != (date.Date{}) && r.ExpiryDate != (date.Date{}) {
@@ -92,11 +94,6 @@ func (r *Result) date(
 		return date.Date{}
 	}
 	return d
-}
-
-func fits(format Format, lines []string) bool {
-	return format > Unknown && format <= MRVB && len(lines) == format.Lines() &&
-		!slices.ContainsFunc(lines, func(line string) bool { return len(line) != format.Length() })
 }
 
 func allowed(format Format, lines []string) bool {
@@ -140,10 +137,4 @@ func optionalHolds(s span, lines []string) bool {
 		return strings.Trim(data, string(Filler)) == ""
 	}
 	return CheckDigit(data) == check
-}
-
-func compositeHolds(format Format, lines []string) bool {
-	at := fieldsOf[format]
-	line := lines[at.compositeCheckLine]
-	return at.composite == nil || CheckDigit(format.Checked(lines)) == line[len(line)-1]
 }

@@ -170,7 +170,9 @@ func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
 			return Step{Stage: StageDocument, Outcome: outcome}, nil
 		}
 		if seen.Stage == capture.Done {
-			return c.askForFace(d.Portrait), nil
+			c.portrait, c.document = d.Portrait, nil // from now on, the check keeps nothing else of the document
+			c.beginFace()
+			return Step{Stage: StageFace, Step: age.Step{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming}}, nil
 		}
 	}
 	return stepOf(seen), nil
@@ -191,14 +193,6 @@ func (c *Check) refusal(zone mrz.Result) Outcome {
 		return Undated
 	}
 	return ""
-}
-
-// askForFace continues with the live face. From now on, the check keeps nothing of the
-// document except the portrait.
-func (c *Check) askForFace(p *vision.Features) Step {
-	c.portrait, c.document = p, nil
-	c.beginFace()
-	return Step{Stage: StageFace, Step: age.Step{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming}}
 }
 
 // beginFace starts a capture of the live face. It also does so after an earlier capture

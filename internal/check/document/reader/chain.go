@@ -212,7 +212,8 @@ func (f *field) along(l *line, way int, used []bool) {
 		}
 		missing = 0
 		used[i] = true
-		l.add(link{n, f.blobs[i]})
+		l.links = append(l.links, link{n, f.blobs[i]})
+		l.fit()
 	}
 }
 

@@ -66,12 +66,6 @@ func (l *line) plausible() bool {
 	return ratio >= smallest && ratio <= largest && squares/n-mean*mean >= variety*variety*mean*mean
 }
 
-// add adds a link to the line and fits the curve again.
-func (l *line) add(k link) {
-	l.links = append(l.links, k)
-	l.fit()
-}
-
 // fit computes the curve by least squares. It repeats the fit, with less weight for
 // links that are far off the curve. It reports false if the links do not form a line.
 func (l *line) fit() bool {

@@ -106,7 +106,9 @@ func (s *search) glance(l *line) *line {
 		other.tall = tall
 		try(&other, other.some(6))
 	}
-	if best.score < mayBeLine || uniform(chars) {
+	// One or two characters in all places are a pattern's. In a zone, only fillers repeat in this way.
+	uniform := bits.OnesCount64(uint64(chars)) <= 2 && !chars.Has(mrz.Filler)
+	if best.score < mayBeLine || uniform {
 		return nil
 	}
 	return &best
@@ -126,12 +128,6 @@ func (s *search) refine(best *line) *line {
 		return nil
 	}
 	return best
-}
-
-// uniform reports whether some places of a line all show one or two characters, as they
-// do in a pattern. In a zone, only fillers repeat in this way.
-func uniform(chars mrz.Set) bool {
-	return bits.OnesCount64(uint64(chars)) <= 2 && !chars.Has(mrz.Filler)
 }
 
 // improve changes one parameter of the line's shape by a step, if the line is more

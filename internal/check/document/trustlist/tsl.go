@@ -105,8 +105,8 @@ func (l *List) addProvider(provider node, now time.Time) error {
 		}
 		status := info.text(nsTSL, "ServiceStatus")
 		since, err := readTime(info.text(nsTSL, "StatusStartingTime"))
-		granted := isGranted(status) && err == nil && !since.After(now) &&
-			!hasCriticalExtension(info, "ServiceInformationExtensions")
+		granted := slices.ContainsFunc(grantedStatuses, func(end string) bool { return strings.HasSuffix(status, end) }) &&
+			err == nil && !since.After(now) && !hasCriticalExtension(info, "ServiceInformationExtensions")
 		certificates := certificatesOf(info)
 		if granted && len(certificates) == 0 {
 			l.Skipped++
@@ -119,10 +119,6 @@ func (l *List) addProvider(provider node, now time.Time) error {
 		}
 	}
 	return nil
-}
-
-func isGranted(status string) bool {
-	return slices.ContainsFunc(grantedStatuses, func(end string) bool { return strings.HasSuffix(status, end) })
 }
 
 // hasCriticalExtension reports whether a list or a service has an extension that a
