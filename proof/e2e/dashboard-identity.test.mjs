@@ -40,7 +40,7 @@ const home = () => `/dashboard/${tenant.tenant_id}/test`;
 
 /** What an authenticator app shows now, or in some steps of 30 seconds. */
 function appCode(secret, steps = 0) {
-  const bits = [...secret].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c).toString(2).padStart(5, "0")).join("");
+  const bits = [...secret.replaceAll(" ", "")].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c).toString(2).padStart(5, "0")).join("");
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
@@ -226,6 +226,8 @@ test("password, app and recovery code, all without JavaScript", async () => {
   const picture = part(bob, "totp-picture");
   await picture.waitFor();
   secret = await bob.locator('[data-testid="totp-secret"] code').textContent();
+  assert.match(secret, /^([A-Z2-7]{4} ){7}[A-Z2-7]{4}$/);
+  assert.equal(new URL(await part(bob, "totp-app").getAttribute("href")).searchParams.get("secret"), secret.replaceAll(" ", ""));
   await fill(bob, { code: appCode(secret) });
   await part(bob, "add-totp").click();
   await sees(bob, "codes");

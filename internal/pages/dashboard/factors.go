@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -160,7 +161,8 @@ type totpView struct {
 	desk.Layout
 	Form      *desk.FormView
 	Enrolment account.Enrolment
-	Picture   string // address of the QR code
+	Picture   string       // address of the QR code
+	App       template.URL // opens the app of this device
 }
 
 // beginTOTP shows a new secret. It is not stored before a code of it is entered.
@@ -177,13 +179,11 @@ func (p *Pages) beginTOTP(r *desk.Request) error {
 }
 
 func renderTOTP(r *desk.Request, status int, f *desk.FormView, enrolment account.Enrolment) error {
-	return r.Show(status, "totp", &totpView{
-		Form: f, Enrolment: enrolment, Picture: totpPicturePath + "?of=" + url.QueryEscape(enrolment.Ticket),
-	})
+	return r.Show(status, "totp", &totpView{Form: f, Enrolment: enrolment, App: template.URL(enrolment.URI),
+		Picture: totpPicturePath + "?of=" + url.QueryEscape(enrolment.Ticket)})
 }
 
-// totpPicture answers with the QR code of an enrolment. The code is a separate picture, because the pages'
-// policy forbids embedded ones. The picture's address contains the sealed secret.
+// totpPicture answers with an enrolment's QR code, which the pages' policy forbids to embed. It is asked by the ticket.
 func (p *Pages) totpPicture(r *desk.Request) error {
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.Who, r.QueryParam("of"))
 	if err != nil {

@@ -36,7 +36,7 @@ func between(t *testing.T, body, before, after string) string {
 // appCode returns the code that an authenticator app shows.
 func appCode(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ReplaceAll(secret, " ", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
