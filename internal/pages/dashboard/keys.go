@@ -142,8 +142,7 @@ curl -sS "$AGEGATE_URL/api/v1/sessions/create" \
   -H "Idempotency-Key: $(openssl rand -hex 16)" -d '{"target_age": 18}'`})
 }
 
-// key returns the key in the path with its use, and the number of keys in force
-// in the mode. It does not find a key of another mode or tenant.
+// key returns the key in the path, if it is of the mode and tenant, with its use, and how many keys are in force.
 func (p *Pages) key(r *desk.Request) (k insight.KeyUse, inForce int, err error) {
 	id, err := r.ID("key")
 	if err != nil {

@@ -7,16 +7,17 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestKeySaysWhatItsCommandTakes: the command beside a new live key is not free, and
-// before it the page links to each thing that live sessions still need.
+// TestKeySaysWhatItsCommandTakes: a new live key's command is not free, and all that is open before it is linked.
 func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDevBrowser(t, g, "")
 	d.stepUp(t)
-	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
+	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok', webhook_url = ''")
+	if body := d.see(t, 200, "/settings"); strings.Contains(body, `badge warn">Not set`) {
+		t.Error("an optional URL that is not set looks like a fault")
+	}
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		open := `Live sessions still need:</p><ul><li><a href="` + d.base +
-			`/settings/urls">Replace the Success URL</a></li>` +
+		open := `or lead nowhere:</p><ul><li><a href="` + d.base + `/settings/urls">Replace the Success URL</a></li>` +
 			`<li>Get the gateway served over https (its operator does)</li></ul>`
 		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open) != takes {
 			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)

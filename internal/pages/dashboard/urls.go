@@ -13,8 +13,8 @@ import (
 var urlsForm = &desk.Form{
 	Name: "urls", Again: true, // it changes nothing
 	Fields: []desk.Field{ // the domain says how long a URL may be
-		{Name: "success_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
-		{Name: "cancel_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
+		{Name: "success_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Either: true, Hint: true},
+		{Name: "cancel_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Either: true, Hint: true},
 		{Name: "webhook_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
 	},
 	Refusals: settingsForm.Name,

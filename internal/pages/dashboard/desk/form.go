@@ -36,7 +36,7 @@ type Field struct {
 	Kind         string // a type of <input>, textarea, checkbox or select
 	Max          int    // most characters
 	Optional     bool
-	Either       bool     // optional, because another field of the page can replace it
+	Either       bool     // optional, because something else can replace it
 	Hint         bool     // the text <form>.<field>_hint is shown below the label
 	Autocomplete string   // see HTML, section "Autofill"
 	Options      []string // of a select; their texts are <form>.<field>.<option>
