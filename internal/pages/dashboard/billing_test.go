@@ -33,7 +33,8 @@ func TestBilling(t *testing.T) {
 		}
 		_, body := o.viewer.Get(t, o.at("/billing"))
 		for _, shown := range []string{"2 of 3 spent or reserved", "<strong>60</strong>", "a free check of 20",
-			"Credit was added<br><small>=invoice &lt;12&gt;</small>", ">+60</td>", ">−1</td>"} {
+			"Credit was added<br><small>=invoice &lt;12&gt;</small>", ">+60</td>", ">−1</td>",
+			"/docs/go-live#what-a-check-costs"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the page lacks %q", shown)
 			}
@@ -138,8 +139,7 @@ func TestLedgerPages(t *testing.T) {
 	}
 }
 
-// TestLongLedgerTakesLittleMemory: the memory for a download does not depend on
-// the length of the ledger or on how much has been sent.
+// TestLongLedgerTakesLittleMemory: a download's memory does not depend on the ledger's length or what has been sent.
 func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	g.Clock.Begin(time.Hour)

@@ -90,12 +90,12 @@ func TestHeldChecksAreSeen(t *testing.T) {
 				}
 			}
 		}
-		const one = "1 check, free or paid, is reserved by an open session. Without a result, it comes back."
+		const one = "1 check, free or prepaid, is reserved by an open session. Without a result, it comes back."
 		told(one)
 		g.Create(t, o.shop.Live.APIKey, 18)
-		told("2 checks, free or paid, are reserved by open sessions. Those without a result come back.")
+		told("2 checks, free or prepaid, are reserved by open sessions. Those without a result come back.")
 		g.Create(t, o.shop.Live.APIKey, 18)
-		told("3 checks, free or paid, are reserved by open sessions. Those without a result come back.")
+		told("3 checks, free or prepaid, are reserved by open sessions. Those without a result come back.")
 		if _, body := o.owner.Get(t, o.at("/live?lang=en")); !strings.Contains(between(t, body, `data-testid="spent"`, "</p>"),
 			"All checks are taken, and 3 of them are only reserved by open sessions.") {
 			t.Error("the overview does not say that open sessions reserve the checks")
@@ -103,7 +103,7 @@ func TestHeldChecksAreSeen(t *testing.T) {
 		g.Exec(t, "UPDATE holds SET expires_at = '2020-01-01 00:00:00+00:00'")
 		g.Create(t, o.shop.Live.APIKey, 18) // takes the free one back
 		g.Create(t, o.shop.Live.APIKey, 18) // takes those of the credit back first
-		told("2 checks, free or paid, are reserved by open sessions. Those without a result come back.")
+		told("2 checks, free or prepaid, are reserved by open sessions. Those without a result come back.")
 	})
 }
 
