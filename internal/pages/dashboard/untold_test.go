@@ -57,7 +57,7 @@ func TestTheShopWasNotTold(t *testing.T) {
 				strings.Count(body, `data-testid="resend"`) != 1 {
 				t.Errorf("%s: %s", tt.set, story)
 			}
-			const back = "with the signed result, so the shop may know it all the same: <time"
+			const back = "<p>The shop may know it all the same, as the browser was sent back with the signed result: <time"
 			if strings.Contains(story, back) != (tt.says != "") {
 				t.Errorf("%s: the redirect: %s", tt.set, story)
 			}
@@ -118,8 +118,8 @@ func TestWhyTheShopWasNotTold(t *testing.T) {
 	for class, says := range map[string]string{
 		"status": "refused the message", "connect": "took no connection",
 		"dns":      "the host name in the Webhook URL is not known",
-		"redirect": "the Webhook URL must be the final address. agegate tries again by itself, in vain",
-		"blocked":  "because the address of the shop’s server is not public: your developers correct the Webhook URL, or",
+		"redirect": "the Webhook URL must be the final address. Tell your developers now: every attempt fails",
+		"blocked":  "the address in the Webhook URL is not public, and this gateway’s operator has not allowed it. Tell",
 		"tls":      "the certificate of the shop’s server is not trusted", "timeout": "did not answer the message",
 		"delivered": "it is sent once more. agegate tries again by itself: wait",
 	} {
