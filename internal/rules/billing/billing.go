@@ -146,7 +146,11 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	return true, appendEntry(tx, hold, EntrySettle, 0, now)
+	entry, err := entryOf(hold, EntrySettle, 0, now)
+	if err != nil {
+		return true, err
+	}
+	return true, tx.AppendEntries(entry)
 }
 
 // The rules of corrections.
@@ -229,14 +233,6 @@ func bookOnce(
 		return err
 	})
 	return balance, err
-}
-
-func appendEntry(tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
-	entry, err := entryOf(h, kind, delta, now)
-	if err != nil {
-		return err
-	}
-	return tx.AppendEntries(entry)
 }
 
 // entryOf returns a ledger entry about a hold.

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"agegate/internal/rules/fault"
@@ -93,12 +94,8 @@ func (s scheme) accents(c Colour, on [3]float64) Accents {
 
 // readable reports whether the accent is readable on every background, and the text on the tint.
 func (s scheme) readable(accent, tint [3]float64) bool {
-	for _, ground := range append(s.grounds, tint) {
-		if contrast(accent, ground) < MinContrast {
-			return false
-		}
-	}
-	return contrast(s.text, tint) >= MinContrast
+	hides := func(ground [3]float64) bool { return contrast(accent, ground) < MinContrast }
+	return !slices.ContainsFunc(s.grounds, hides) && !hides(tint) && contrast(s.text, tint) >= MinContrast
 }
 
 // CSS returns the style sheet of a colour, which follows page.css. The outline of a button is the accent,

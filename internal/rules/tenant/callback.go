@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -96,12 +97,10 @@ func (e Endpoint) IsLocal() bool {
 
 // Registered reports whether e is the endpoint of one of the tenant's registered URLs. The comparison is exact.
 func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
-	for _, raw := range registered {
-		if known, err := r.Parse(raw); err == nil && known == e {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(registered, func(raw string) bool {
+		known, err := r.Parse(raw)
+		return err == nil && known == e
+	})
 }
 
 // HostPort returns the host and port of an address, or "" for any other text. It leaves

@@ -86,13 +86,8 @@ func (t Tenant) CallbackURLs() []string { return t.Terms().CallbackURLs() }
 
 // CallbackURLs returns the registered URLs. A URL of a session must have the host and port of one of them.
 func (t Terms) CallbackURLs() []string {
-	var urls []string
-	for _, u := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
-		if u != "" {
-			urls = append(urls, u)
-		}
-	}
-	return urls
+	all := []string{t.SuccessURL, t.CancelURL, t.WebhookURL}
+	return slices.DeleteFunc(all, func(u string) bool { return u == "" })
 }
 
 // SecretKind is what a secret signs.
