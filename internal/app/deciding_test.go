@@ -42,3 +42,35 @@ func TestDeciding(t *testing.T) {
 		}
 	})
 }
+
+// TestStartsAreRecorded: so is a start that deletes other sessions, or gives other groups of the provider rights.
+func TestStartsAreRecorded(t *testing.T) {
+	idp := gatewaytest.NewIDP(t)
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		for _, step := range []struct {
+			settings []string
+			want     map[string]string // the new values
+		}{
+			{[]string{"AGEGATE_RETENTION=90d"}, map[string]string{"AGEGATE_RETENTION": "90d"}},
+			{idp.Settings("ops=operator"), map[string]string{"AGEGATE_OIDC_ISSUER": idp.URL,
+				"AGEGATE_OIDC_ROLES": "ops=operator"}},
+			{[]string{"AGEGATE_OIDC_ROLES=it=operator"}, map[string]string{"AGEGATE_OIDC_ROLES": "it=operator"}},
+			{[]string{"AGEGATE_RETENTION="}, map[string]string{"AGEGATE_RETENTION": ""}},
+			{nil, map[string]string{"AGEGATE_RETENTION": ""}}, // the same start writes nothing
+		} {
+			g = g.Restart(t, step.settings...)
+			entries, err := g.App.Store.AuditEntries(t.Context(),
+				audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure})
+			if err != nil || len(entries) == 0 {
+				t.Fatalf("%v: %d entries, %v", step.settings, len(entries), err)
+			}
+			got := map[string]string{}
+			for _, c := range entries[0].Details().Changes {
+				got[c.Setting] = c.New
+			}
+			if !reflect.DeepEqual(got, step.want) {
+				t.Errorf("%v: %v, want %v", step.settings, got, step.want)
+			}
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 
 // setSSORoles reads the groups of the instance's provider. Their names may contain commas and equals signs, as in LDAP.
 func setSSORoles(c *Config, v string) error {
+	c.SSO.Roles = v
 	for part := range strings.SplitSeq(v, ";") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue

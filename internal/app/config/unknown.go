@@ -24,9 +24,8 @@ var otherNames = []string{
 var serviceLink = regexp.MustCompile(
 	`^AGEGATE(_\w+)?_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)=|^AGEGATE(_\w+)?_PORT=\w+://`)
 
-// Unknown returns an error for each variable of an environment (NAME=VALUE) that begins
-// with AGEGATE_ and that nothing reads. Otherwise nobody would notice that a misspelt
-// AGEGATE_RETENTION leaves the default in force.
+// Unknown returns an error for each variable of an environment (NAME=VALUE) that begins with AGEGATE_ and that nothing
+// reads. Otherwise nobody would notice that a misspelt AGEGATE_RETENTION leaves the default in force.
 func Unknown(environ []string) []error {
 	known := slices.Clone(otherNames)
 	for _, v := range Variables {
@@ -81,8 +80,7 @@ func nearest(name string, names []string) string {
 	return "; the nearest is " + near
 }
 
-// distance returns how many characters must be inserted, deleted or replaced to turn a
-// into b (Levenshtein distance).
+// distance returns how many characters must be inserted, deleted or replaced to turn a into b (Levenshtein distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -20,12 +20,10 @@ const MigrationURLName = "AGEGATE_MIGRATION_URL"
 // SecretKeyName is the variable that every command which uses secrets requires.
 const SecretKeyName = "AGEGATE_SECRET_KEY"
 
-// NewSecretKeyName is the variable that holds the new key during a change of
-// the secret key.
+// NewSecretKeyName is the variable that holds the new key during a change of the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
-// LameDuckName is the variable whose default is different in a terminal, where no other
-// replica takes over.
+// LameDuckName is the variable whose default is different in a terminal, where no other replica takes over.
 const LameDuckName = "AGEGATE_LAME_DUCK"
 
 // The variables of links, which are checked after all variables are read.
@@ -48,8 +46,7 @@ const (
 	ssoRolesName        = "AGEGATE_OIDC_ROLES"
 )
 
-// dashboardURLName is checked again when the dashboard is served, because it has
-// a default that another variable sets.
+// dashboardURLName is checked again when the dashboard is served, because it has a default that another variable sets.
 const dashboardURLName = "AGEGATE_DASHBOARD_URL"
 
 // roleName is checked again once the database is known.

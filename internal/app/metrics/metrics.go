@@ -33,10 +33,9 @@ type Metrics struct {
 	inference prometheus.Histogram
 }
 
-// New returns metrics with the process's own collectors registered. For the given
-// session statuses, events of a document check (way and outcome), webhook classes and
-// ends of a camera check, the counters begin at zero, in both modes. Otherwise Prometheus would miss the first
-// increase, because it sees none in the first sample of a series.
+// New returns metrics with the process's own collectors registered. For the given session statuses, events of a
+// document check (way and outcome), webhook classes and ends of a camera check, the counters begin at zero, in both
+// modes. Otherwise Prometheus would miss the first increase, because it sees none in the first sample of a series.
 func New(statuses []string, documents [][2]string, classes, ends []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -90,8 +89,7 @@ func New(statuses []string, documents [][2]string, classes, ends []string) *Metr
 	return m
 }
 
-// Request counts an answered request. method and route must come from closed
-// sets, never from the client.
+// Request counts an answered request. method and route must come from closed sets, never from the client.
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
@@ -165,9 +163,8 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// WatchQueue publishes the state of the webhook outbox: how many deliveries are pending
-// and how long the oldest due one has been due. If reading it fails, the scrape omits
-// these metrics.
+// WatchQueue publishes the state of the webhook outbox: how many deliveries are pending and how long the oldest due one
+// has been due. If reading it fails, the scrape omits these metrics.
 func (m *Metrics) WatchQueue(read func(context.Context) (pending int64, oldestDue time.Duration, err error)) {
 	depth := describe("agegate_webhook_queue_depth", "Webhook deliveries that are pending.")
 	oldest := describe("agegate_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has waited.")
@@ -204,8 +201,7 @@ func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
 	}, ending, failing)
 }
 
-// WatchStanding publishes how well the database is protected. The scrape omits what is
-// not known, or could not be read.
+// WatchStanding publishes how well the database is protected. The scrape omits what is not known, or could not be read.
 func (m *Metrics) WatchStanding(read func(context.Context) (store.Standing, error)) {
 	failing := describe("agegate_database_archive_failing",
 		"1 if the last attempt of PostgreSQL to archive its log failed, otherwise 0.")

@@ -25,7 +25,8 @@ type Provider struct {
 	Secret      string // never logged and never shown
 	GroupsClaim string // claim of the ID token that holds the groups
 	Grants      []Grant
-	Required    bool // only operators may sign in by other ways
+	Roles       string // the grants, as they were set
+	Required    bool   // only operators may sign in by other ways
 }
 
 // DefaultGroupsClaim is the claim that holds groups where no other is chosen.

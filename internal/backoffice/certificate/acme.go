@@ -89,8 +89,7 @@ func (a *ACME) Ends() map[string]time.Time {
 	return ends
 }
 
-// Look loads the certificates that any replica has ordered, and orders those that are
-// due.
+// Look loads the certificates that any replica has ordered, and orders those that are due.
 func (a *ACME) Look(ctx context.Context) error {
 	due, err := a.load(ctx)
 	if err != nil || len(due) == 0 {
@@ -118,8 +117,7 @@ func (a *ACME) Look(ctx context.Context) error {
 	return errors.Join(err, failed, a.store.SaveCertificate(end, account))
 }
 
-// load begins to serve the stored certificates, and returns those that have to be
-// ordered.
+// load begins to serve the stored certificates, and returns those that have to be ordered.
 func (a *ACME) load(ctx context.Context) (due []Certificate, err error) {
 	stored, err := a.store.Certificates(ctx)
 	if err != nil {
@@ -141,8 +139,7 @@ func (a *ACME) load(ctx context.Context) (due []Certificate, err error) {
 				at.Store(&loaded{c.Sealed, pair})
 			}
 		}
-		// A certificate that does not open, for example after the secret key was lost,
-		// is ordered again.
+		// A certificate that does not open, for example after the secret key was lost, is ordered again.
 		if !c.DueAt.After(a.Now()) || c.Sealed != nil && at.Load() == nil && c.Failures == 0 {
 			due = append(due, c)
 		}
@@ -158,8 +155,7 @@ func (a *ACME) open(c Certificate) (tls.Certificate, error) {
 	return tls.X509KeyPair(plain, plain)
 }
 
-// renew orders the certificate of a host. It stores the certificate, or why the order
-// failed.
+// renew orders the certificate of a host. It stores the certificate, or why the order failed.
 func (a *ACME) renew(ctx context.Context, client *acme.Client, c Certificate) error {
 	bounded, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()
@@ -195,8 +191,7 @@ func (a *ACME) renew(ctx context.Context, client *acme.Client, c Certificate) er
 	return a.store.SaveCertificate(ctx, c)
 }
 
-// Answer returns the answer to a challenge of an order that any replica makes, or
-// "" if there is none.
+// Answer returns the answer to a challenge of an order that any replica makes, or "" if there is none.
 func (a *ACME) Answer(ctx context.Context, token string) (string, error) {
 	answers, err := a.challenges.Do(ctx, "", token)
 	return answers[token], err

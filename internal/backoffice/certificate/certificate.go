@@ -1,6 +1,5 @@
-// Package certificate has the certificates with which the gateway serves https
-// without a reverse proxy: from files that others renew, or ordered from an ACME
-// directory (RFC 8555) such as Let's Encrypt.
+// Package certificate has the certificates with which the gateway serves https without a reverse proxy: from files that
+// others renew, or ordered from an ACME directory (RFC 8555) such as Let's Encrypt.
 package certificate
 
 import (
@@ -14,8 +13,7 @@ import (
 // No host has this name, because hosts have a dot.
 const Account = "account"
 
-// Certificate is what the replicas share about the certificate of a host, or about the
-// account.
+// Certificate is what the replicas share about the certificate of a host, or about the account.
 type Certificate struct {
 	Name     string     // the host, or Account
 	Sealed   []byte     // private key and chain in PEM; nil before the first order succeeded
@@ -25,8 +23,7 @@ type Certificate struct {
 	DueAt    time.Time  // when to order next; of Account: until when a replica alone may order
 }
 
-// Challenge is the answer by which the gateway shows a directory that it controls a
-// host.
+// Challenge is the answer by which the gateway shows a directory that it controls a host.
 type Challenge struct {
 	Token  string
 	Answer string

@@ -25,9 +25,8 @@ func OpenFiles(certificate, key string, hosts []string) (*Files, error) {
 	return f, f.Look(context.Background())
 }
 
-// Look takes over a pair of files that has changed. If the new pair cannot be used,
-// the old one is kept; Look returns why, once for each content of the files. It must
-// not be called by several goroutines.
+// Look takes over a pair of files that has changed. If the new pair cannot be used, the old one is kept; Look returns
+// why, once for each content of the files. It must not be called by several goroutines.
 func (f *Files) Look(context.Context) error {
 	chain, err := os.ReadFile(f.certificate)
 	var key []byte

@@ -8,13 +8,11 @@ import (
 	"strings"
 )
 
-// challengePath is where a directory looks for the answer to a challenge (RFC 8555,
-// section 8.3).
+// challengePath is where a directory looks for the answer to a challenge (RFC 8555, section 8.3).
 const challengePath = "/.well-known/acme-challenge/"
 
-// Plain returns the handler of the plain HTTP listener: it answers challenges and
-// leads browsers to the same page at one of the origins, whose hosts must differ.
-// answer is nil where no certificate is ordered.
+// Plain returns the handler of the plain HTTP listener: it answers challenges and leads browsers to the same page at
+// one of the origins, whose hosts must differ. answer is nil where no certificate is ordered.
 func Plain(origins []*url.URL, answer func(ctx context.Context, token string) (string, error)) http.Handler {
 	known := map[string]*url.URL{}
 	for _, o := range origins {

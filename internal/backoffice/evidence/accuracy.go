@@ -22,8 +22,7 @@ const (
 	TargetsFile  = "targets.csv"  // who passes each of some target ages, by margin
 )
 
-// measured holds the files about the checks of this release, and their rows of the
-// statements.
+// measured holds the files about the checks of this release, and their rows of the statements.
 //
 //go:embed measured
 var measured embed.FS

@@ -18,6 +18,9 @@ var changing = []audit.Action{
 	audit.TrustListAdd, audit.TrustListRemove,
 }
 
+// partly are the actions whose entries may be of other settings alone.
+var partly = []audit.Action{audit.TenantUpdate, audit.GatewayConfigure}
+
 // settings are the tenant's settings that affect these checks. Others, such as names and links, are left out.
 var settings = []string{
 	"document_check", "document_only", "document_ways", "wallet_pid", "margins", "age_visibility",
@@ -79,7 +82,7 @@ func (l log) files() []file {
 		for _, c := range stated {
 			changes.Add(append(slices.Clone(row), c.Setting, c.Old, c.New)...)
 		}
-		if stated == nil && e.Action != audit.TenantUpdate {
+		if stated == nil && !slices.Contains(partly, e.Action) {
 			changes.Add(append(row, "", "", "")...)
 		}
 	}
@@ -96,7 +99,7 @@ func (l log) settings(e audit.Entry) []audit.Change {
 	var stated []audit.Change
 	detail := e.Details()
 	for _, c := range detail.Changes {
-		if e.Scope == audit.Instance || slices.Contains(settings, c.Setting) {
+		if e.Scope == audit.Instance && !strings.HasPrefix(c.Setting, "AGEGATE_") || slices.Contains(settings, c.Setting) {
 			stated = append(stated, c)
 		}
 	}
@@ -112,7 +115,7 @@ func (l log) settings(e audit.Entry) []audit.Change {
 func (l log) summary() string {
 	counts := map[audit.Action]int{}
 	for _, e := range l.changes {
-		if e.Action != audit.TenantUpdate || l.settings(e) != nil {
+		if !slices.Contains(partly, e.Action) || l.settings(e) != nil {
 			counts[e.Action]++
 		}
 	}

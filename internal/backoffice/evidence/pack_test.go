@@ -131,7 +131,8 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 	}
 	if err := g.App.Store.AppendAct(t.Context(), audit.Act{
 		Scope: audit.Instance, At: g.Clock.Now(), Actor: audit.System("start"), Action: audit.GatewayConfigure,
-		Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: "5", New: "7"}}},
+		Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: "5", New: "7"},
+			{Setting: "AGEGATE_OIDC_ROLES", New: "ops=operator"}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func TestPack(t *testing.T) {
 			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "3", "2.0", "0.4", "5.7")
 			row(t, files["injection.csv"], "injected stream of an obeying puppet", "30", "100.0")
 			text := strings.Join(slices.Collect(maps.Values(files)), "\n")
-			for _, never := range []string{"Berta", "41.5", "<script>", "Utopians <b>"} {
+			for _, never := range []string{"Berta", "41.5", "<script>", "Utopians <b>", "ops="} {
 				if strings.Contains(text, never) {
 					t.Errorf("%s: the pack holds %q", language, never)
 				}

@@ -15,9 +15,8 @@ import (
 // receiptType is the type in a receipt's header.
 const receiptType = "agegate-receipt+jwt"
 
-// Receipt states the result of a session. It contains no estimate and nothing
-// about the person. It is signed as a JSON Web Signature (RFC 7515, EdDSA by RFC
-// 8037).
+// Receipt states the result of a session. It contains no estimate and nothing about the person. It is signed as a JSON
+// Web Signature (RFC 7515, EdDSA by RFC 8037).
 type Receipt struct {
 	Issuer    string         `json:"iss"` // the gateway's public address
 	IssuedAt  int64          `json:"iat"`

@@ -136,8 +136,7 @@ const maxEvents = 1000
 
 // WebhookHealth says how well deliveries succeed. No count exceeds maxEvents.
 type WebhookHealth struct {
-	// FirstTry is the share of events delivered at the first attempt, of the newest of
-	// the last 24 hours that had one.
+	// FirstTry is the share of events delivered at the first attempt, of the newest of the last 24 hours that had one.
 	FirstTry  Rate
 	Pending   int64
 	Waiting   int64 // events that wait because their endpoint is disabled

@@ -30,8 +30,7 @@ func NewDeliverer(store Store, outbox *Outbox, server Server, log *slog.Logger) 
 	return &Deliverer{store: store, outbox: outbox, server: server, log: log}
 }
 
-// Run sends mails until ctx ends, one at a time. Several replicas may run it at
-// once: each mail is sent by one of them.
+// Run sends mails until ctx ends, one at a time. Several replicas may run it at once: each mail is sent by one of them.
 func (d *Deliverer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, err := d.Round(ctx)
