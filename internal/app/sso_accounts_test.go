@@ -3,6 +3,7 @@ package app_test
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,10 @@ func TestRequiredProvider(t *testing.T) {
 			if res, _ := g.Nobody().Post(t, "/dashboard/login",
 				url.Values{"email": {tt.staff.User.Email}, "password": {passphrase}}); res.StatusCode != tt.now {
 				t.Errorf("by password: %d, want %d", res.StatusCode, tt.now)
+			}
+			named := regexp.MustCompile(`(?m)route=/dashboard/login status=303 .* user_id=` + tt.staff.User.ID.String())
+			if named.MatchString(g.Log.String()) != (tt.now == 303) {
+				t.Errorf("a log-in of which the page is %d is not in the log as such", tt.now)
 			}
 		}
 		if res := g.Nobody().LogInBy(t, idp, account.SSOPath, groups("ops")); res.Header.Get("Location") != "/dashboard" {
