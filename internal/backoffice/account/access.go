@@ -97,8 +97,8 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 
 // Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It does not check the role: the caller
-// compares it with what the page needs. An operator who has entered the tenant sees what viewers see; the caller
-// refuses every change with a read-only access.
+// compares it with what the page needs. An operator who has entered the tenant sees what viewers see, and the audit
+// log; the caller refuses every change with a read-only access.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -366,6 +366,11 @@ func TestOperatorEnters(t *testing.T) {
 		}
 		res, _ = op.Post(t, overview+"/paste", url.Values{"text": {"branding"}})
 		want(t, "search inside", res, 303, strings.Replace(overview, "/live", "/settings?mode=live", 1))
+		log := strings.Replace(overview, "/live", "/audit", 1)
+		if _, page := op.Get(t, log); !strings.Contains(body, log) || !strings.Contains(page, "ticket 4711") ||
+			strings.Contains(page, `data-testid="export"`) {
+			t.Error("no audit log inside, or one that an operator exports")
+		}
 		res, _ = other.Get(t, overview)
 		want(t, "another operator", res, 404, "")
 		res, _ = op.Get(t, "/dashboard/"+foreign.Tenant.ID.String()+"/test")

@@ -14,6 +14,7 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/trail"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -68,7 +69,7 @@ func (r *Request) Browser() account.Browser {
 	}
 }
 
-// SignedIn gives the browser the cookies of a log-in and the user's language.
+// SignedIn gives the browser the cookies of a log-in and the user's language, and names the user in the log.
 func (r *Request) SignedIn(signed account.Signed) error {
 	r.PutCookie(UserCookie, signed.Login, account.LoginTTL)
 	r.PutCookie(deviceCookie, signed.Device, account.DeviceTTL)
@@ -76,6 +77,7 @@ func (r *Request) SignedIn(signed account.Signed) error {
 	if err == nil && who.User().Locale != "" {
 		r.desk.Set.SetLanguage(r, who.User().Locale)
 	}
+	trail.Note(r.Ctx(), "user_id", who.User().ID.String())
 	return err
 }
 
@@ -229,8 +231,10 @@ func (r *Request) To(pattern string) string {
 	return r.Href(pattern)
 }
 
-// May reports whether the user's role in the tenant has a right.
-func (r *Request) May(right account.Right) bool { return r.Access.Role().May(right) }
+// May reports whether the user's role in the tenant has a right. An operator who looks in reads the audit log, too.
+func (r *Request) May(right account.Right) bool {
+	return r.Access.Role().May(right) || r.Access.ReadOnly() && right == account.ReadAudit
+}
 
 // Opens reports whether the page of a pattern exists and the user's role may open
 // it. It does not cover pages without a tenant.
