@@ -36,21 +36,19 @@ func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides m
 	if err != nil {
 		return err
 	}
-	before := map[string]string{}
+	before, after := map[string]string(nil), map[string]string{}
 	if len(last) > 0 {
 		before = last[0].Details().Params
 		delete(before, "drift_step") // a setting of release 0.2
 	}
-	after := maps.Clone(before)
+	maps.Copy(after, before)
 	maps.Copy(after, decides)
 	maps.DeleteFunc(after, func(_, value string) bool { return value == "" })
 	if maps.Equal(before, after) {
 		return nil
 	}
-	act := audit.Act{
-		Scope: audit.Instance, At: at, Actor: audit.System("start"), Action: audit.GatewayConfigure,
-		Detail: audit.Detail{Params: after},
-	}
+	act := audit.Act{Scope: audit.Instance, At: at, Actor: audit.System("start"), Action: audit.GatewayConfigure,
+		Detail: audit.Detail{Params: after}}
 	for _, name := range slices.Sorted(maps.Keys(decides)) {
 		if before[name] != decides[name] {
 			act.Detail.Changes = append(act.Detail.Changes, audit.Change{Setting: name, Old: before[name], New: decides[name]})
