@@ -134,8 +134,8 @@ func TestGuideSaysWhatToDo(t *testing.T) {
 			`camera if the page shows Use a document instead`,
 		"en Ich bin 34 und wurde abgelehnt":                `<p class="muted">Deutsch</p><div class="act"><p lang="de"><bdi>Das tut uns`,
 		"de My age was refused, I am 34":                   `<p class="muted">English</p><div class="act"><p lang="en"><bdi>We are sorry`,
-		"en it says the network blocks the check":          `<div class="act"><p>A network of a company or a school lets no WebSocket`,
-		"en Bei mir steht: Das Netz blockiert die Prüfung": `<p>A network of a company or a school lets no WebSocket`,
+		"en it says the network blocks the check":          `<strong>What to do</strong>: A network of a company or a school`,
+		"en Bei mir steht: Das Netz blockiert die Prüfung": `<strong>What to do</strong>: A network of a company`,
 	} {
 		_, body := support.Post(t, at+"?lang="+text[:2], url.Values{"text": {text[3:]}})
 		if !strings.Contains(body, says) || strings.Count(body, `data-testid="advice" open>`) != 1 {
