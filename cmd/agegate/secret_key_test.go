@@ -64,7 +64,7 @@ func TestSecretKeyRotate(t *testing.T) {
 	before := c.sealed()
 	for _, tt := range []struct{ key, next, want string }{
 		{firstKey, "", "AGEGATE_NEW_SECRET_KEY must be set"},
-		{"", secondKey, "AGEGATE_SECRET_KEY must be set: the key that the gateway has, as in /etc/agegate/"},
+		{"", secondKey, "or in ~/agegate.env from the source"},
 		{firstKey, firstKey, "AGEGATE_NEW_SECRET_KEY must differ from AGEGATE_SECRET_KEY"},
 		{firstKey, "short", "AGEGATE_NEW_SECRET_KEY must be 32 bytes in base64"},
 		{thirdKey, secondKey, "nothing was changed, because neither key fits the whole database"},

@@ -181,8 +181,8 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 		if value, _ := lookup(name); value == "" {
 			const key = "32 random bytes in base64, for example from openssl rand -base64 32"
 			hints := map[string]string{NewSecretKeyName: ": " + key, SecretKeyName: ": the key that the gateway has, as in " +
-				"/etc/agegate/agegate.env, or in .env with Compose, with which the command ag runs; only a new gateway gets " +
-				"a new one, " + key}
+				"/etc/agegate/agegate.env, or in .env with Compose, with which the command ag runs, or in ~/agegate.env from " +
+				"the source (set -a; . ~/agegate.env); only a new gateway gets a new one, " + key}
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hints[name]))
 		}
 	}
