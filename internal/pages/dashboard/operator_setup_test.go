@@ -19,10 +19,10 @@ import (
 
 // TestOptionalSetup: what is optional keeps no checklist open.
 func TestOptionalSetup(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(slices.Clone(wellSet),
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(slices.Clone(wellSet), "AGEGATE_RETENTION=90d",
 		"AGEGATE_DASHBOARD_URL=https://dashboard.gateway.example")...)
 	op := operating(t, g)
-	shows(t, op, "set", "optional", "mail", "metrics", "retention")
+	shows(t, op, "set", "optional", "mail", "metrics")
 	g.Shop(t, "", nil)
 	g.Exec(t, "UPDATE users SET totp_sealed = 'x'")
 	if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
@@ -50,13 +50,19 @@ func TestAMailServerCountsOnceItTakesMails(t *testing.T) {
 // TestCommandsSayWithWhatTheyRun: beside the commands to copy stands, once, how they get the gateway's variables.
 func TestCommandsSayWithWhatTheyRun(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), wellSet...)
-	op, shop := operating(t, g), g.Shop(t, "", nil).Tenant.ID
+	shop := g.Shop(t, "", nil).Tenant.ID
+	if _, body := operating(t, g).Get(t, operatedAt(shop)); strings.Contains(body, `data-testid="evidence"`) {
+		t.Error("a new tenant's page offers evidence of days before it")
+	}
+	g.Clock.Advance(48 * time.Hour)
+	op := operating(t, g)
 	for path, part := range map[string]string{"/operator/system": "doctor", operatedAt(shop): "evidence"} {
 		_, body := op.Get(t, path+"?lang=en")
-		if !strings.Contains(between(t, body, `data-testid="`+part+`"`, "</div>"), "command <code>ag</code> does") {
+		if !strings.Contains(between(t, body, `data-testid="`+part+`"`, "</div>"),
+			"with the package or Compose, <code>ag</code>") {
 			t.Errorf("%s does not say how to run the command", path)
 		}
-		if n := strings.Count(body, "command <code>ag</code> does"); n != 1 {
+		if n := strings.Count(body, "with the package or Compose, <code>ag</code>"); n != 1 {
 			t.Errorf("%s says how to run commands %d times", path, n)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -198,8 +199,9 @@ func TestOpenLinksOfUsersAreRevoked(t *testing.T) {
 // command for its evidence.
 func TestWhatAnOwnerSetIsShown(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		op, named := operating(t, g), func(t *tenant.Tenant) { t.Name = "Corner" }
-		shop := g.Shop(t, "https://hooks.example:8443/secret", named).Tenant
+		shop := g.Shop(t, "https://hooks.example:8443/secret", func(t *tenant.Tenant) { t.Name = "Corner" }).Tenant
+		g.Clock.Advance(48 * time.Hour)
+		op := operating(t, g)
 		colour := "#1f5f5b"
 		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), shop.ID,
 			tenant.Changes{Brand: &tenant.BrandChanges{Colour: &colour}}); err != nil {
@@ -207,8 +209,9 @@ func TestWhatAnOwnerSetIsShown(t *testing.T) {
 		}
 		_, body := op.Get(t, operatedAt(shop.ID)+"?lang=en")
 		for part, says := range map[string]string{"brand": "Corner <code>#1f5f5b</code>",
-			"urls":     "Webhook URL: <code>hooks.example:8443</code>",
-			"evidence": "agegate evidence --tenant " + shop.ID.String() + " --from 20"} {
+			"urls": "Webhook URL: <code>hooks.example:8443</code>",
+			"evidence": "agegate evidence --tenant " + shop.ID.String() + " --from " +
+				shop.CreatedAt.UTC().Format(time.DateOnly)} {
 			if shown := between(t, body, `data-testid="`+part+`"`, "</dd>"); !strings.Contains(shown, says) ||
 				strings.Contains(shown, "secret") {
 				t.Errorf("%s: %s", part, shown)
