@@ -53,7 +53,7 @@ var setups = []struct {
 	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},
 	{name: "mail", place: "configure#set-a-mail-server", optional: true},
 	{name: "metrics", place: "watch#metrics-and-logs", optional: true},
-	{name: "retention", place: "stored#retention-how-long-it-is-kept-and-what-deletes-it", optional: true},
+	{name: "retention", place: "stored#retention-how-long-it-is-kept-and-what-deletes-it"},
 	{name: "backup", place: "back-up#backup"},
 	{name: "second_factor", page: usersPath},
 	{name: "tenant", page: newTenantPath},

@@ -198,8 +198,9 @@ func TestHealthContradictsNothing(t *testing.T) {
 	fails(t, g, shop, true, g.Clock.Now())
 	said("a live endpoint, retried", "en", "Live webhooks did not arrive at first", "test mode")
 	_, body := op.Get(t, "/operator/system?lang=en")
-	if !strings.Contains(between(t, body, "<h2>Health</h2>", `data-testid="healthy"`), ">Warning</span>") {
-		t.Error("the sentence has no mark")
+	if link := between(t, body, "<h2>Health</h2>", `data-testid="healthy"`); !strings.Contains(link, ">Warning</span>") ||
+		!strings.Contains(link, `href="#endpoints"`) || !strings.Contains(body, `id="endpoints"`) {
+		t.Error("the sentence has no mark, or leads to no list")
 	}
 }
 
@@ -208,8 +209,8 @@ func TestHealthContradictsNothing(t *testing.T) {
 func TestSetup(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
-		shows(t, op, "new", "setup", "backup", "https", "operator_name", "second_factor", "tenant")
-		shows(t, op, "new", "optional", "mail", "metrics", "retention")
+		shows(t, op, "new", "setup", "backup", "https", "operator_name", "retention", "second_factor", "tenant")
+		shows(t, op, "new", "optional", "mail", "metrics")
 		shows(t, op, "new", "done", "estimate") // the estimator is off
 		if _, body := op.Get(t, "/operator/system?lang=en"); strings.HasPrefix(g.DB, "sqlite:") !=
 			strings.Contains(body, " are free on the database’s disk") {
