@@ -172,7 +172,7 @@ func TestLiveModeNamesWhatIsOpen(t *testing.T) {
 		}
 		got := open(o.developer, "live")
 		_, key := o.developer.Get(t, o.at("/live/keys/new"))
-		if strings.Count(got, "<li>") != 2 || !strings.Contains(got, `still need:</p><ul><li><a href="`) ||
+		if strings.Count(got, "<li>") != 2 || !strings.Contains(got, `or lead nowhere:</p><ul><li><a href="`) ||
 			!strings.Contains(got, `/settings/urls">Set the Cancel URL`) || !strings.Contains(key, got) {
 			t.Errorf("live mode says %q, the page of a new key %s", got, key)
 		}
