@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -40,8 +41,8 @@ var (
 
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"passed", "second_factor", "success_url", "cancel_url", "webhook_url", "webhook_answered", "fallback", "spoof",
-	"https", "live_key", "allowance",
+	"passed", "second_factor", "success_url", "cancel_url", "fallback", "spoof", "https", "live_key", "allowance",
+	"webhook_url", "webhook_answered",
 }
 
 type overviewView struct {
@@ -104,9 +105,6 @@ type tileFigure struct {
 	Note  page.Text
 }
 
-// All is how many items the checklist has.
-func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
-
 // Settle is the key of what agegate cannot see done, to settle whose estimate or comparison of faces decides; or "".
 func (v *overviewView) Settle() string {
 	switch {
@@ -124,6 +122,7 @@ type todoView struct {
 	Text string // the key of what is to be done
 	Href string // where it can be done; may be empty
 	Flaw string // of a URL that is set: the text urls.<flaw>; may be empty
+	Free bool   // shops do without it; the last ones are so
 }
 
 // healthView describes the health of deliveries.
@@ -181,8 +180,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	return r.Show(http.StatusOK, "overview", v)
 }
 
-// readLists fills in the newest sessions and, for those who integrate, the checklist. Most
-// of the time is spent waiting for the database, so both are read in parallel.
+// readLists fills in the newest sessions and, for those who integrate, the checklist. Both are read in parallel.
 func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 	var list insight.Checklist
 	var parallel routine.Group
@@ -300,7 +298,7 @@ func newWebhooks(h insight.WebhookHealth, currentID string) healthView {
 	return v
 }
 
-// todosOf returns what the checklist has left, and the names of what is done.
+// todosOf returns what the checklist has left, and the names of what is done of it and needed.
 func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []string) {
 	flaws := map[string]string{}
 	for _, u := range p.urlViews(r.Tenant) {
@@ -321,12 +319,14 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 			continue // no check of documents ends so
 		}
 		if state[name] && flaws[name] == "" {
-			done = append(done, name)
+			if !strings.HasPrefix(name, "webhook") {
+				done = append(done, name)
+			}
 			continue
 		}
-		v := todoView{Name: name, Text: "overview.todo." + name, Flaw: flaws[name]}
+		v := todoView{Name: name, Text: "overview.todo." + name, Flaw: flaws[name], Free: strings.HasPrefix(name, "webhook")}
 		if v.Flaw != "" {
-			v.Text = "overview.flawed." + name
+			v.Text, v.Free = "overview.flawed."+name, false
 		}
 		if name == "https" && r.Who.User().Operator {
 			v.Href = p.cfg.APIURL + "/docs/" + FindingPlaces["https"]
