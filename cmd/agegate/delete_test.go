@@ -21,8 +21,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// retentionTest is a console together with a gateway's services, whose clock can
-// be set back.
+// retentionTest is a console together with a gateway's services, whose clock can be set back.
 type retentionTest struct {
 	*console
 	store    *store.Store
@@ -71,8 +70,7 @@ func (o *retentionTest) tenant() uuid.UUID {
 		"--json").TenantID
 }
 
-// session creates a live session some time ago, under an idempotency key, with a
-// hand-over and a request to a wallet.
+// session creates a live session some time ago, under an idempotency key, with a hand-over and a request to a wallet.
 func (o *retentionTest) session(owner uuid.UUID, ago time.Duration) session.Session {
 	o.t.Helper()
 	o.clock = now().Add(-ago)
@@ -224,8 +222,7 @@ func TestPruneKeepsWhatIsOpen(t *testing.T) {
 	})
 }
 
-// A run that is stopped reports its progress, and what it deleted remains
-// deleted.
+// A run that is stopped reports its progress, and what it deleted remains deleted.
 func TestPruneIsStopped(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()

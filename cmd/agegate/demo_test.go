@@ -104,8 +104,7 @@ func passes(t *testing.T, gateway *app.App, caller tenant.Caller) {
 	}
 }
 
-// endOn collects what a program prints and ends the program when it has printed
-// a text.
+// endOn collects what a program prints and ends the program when it has printed a text.
 type endOn struct {
 	bytes.Buffer
 	text string
@@ -120,8 +119,7 @@ func (w *endOn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestDemoPrintsItsBannerLast: the demo sets up its shop without a word, and
-// what to open is the last that it prints.
+// TestDemoPrintsItsBannerLast: the demo sets up its shop without a word, and what to open is the last that it prints.
 func TestDemoPrintsItsBannerLast(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -195,8 +193,7 @@ func TestCommandsWorkBesideTheDemo(t *testing.T) {
 	}
 }
 
-// TestDemoShopAddress: an address that is taken is named with the variable that
-// sets another.
+// TestDemoShopAddress: an address that is taken is named with the variable that sets another.
 func TestDemoShopAddress(t *testing.T) {
 	taken, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

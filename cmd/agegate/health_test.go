@@ -12,8 +12,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// TestHealth checks a running gateway, and other things that may answer at its
-// address.
+// TestHealth checks a running gateway, and other things that may answer at its address.
 func TestHealth(t *testing.T) {
 	c := newConsole(t)
 	c.env["AGEGATE_LISTEN"] = pgtest.FreeAddr(t)

@@ -33,8 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"agegate": main})
 }
 
-// TestScripts runs testdata/script/*.txtar, each with an empty SQLite database
-// and a secret key in its environment.
+// TestScripts runs testdata/script/*.txtar, each with an empty SQLite database and a secret key in its environment.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -55,8 +54,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// field NAME FIELD.FIELD sets a variable to a string in the JSON object that the
-// last command printed.
+// field NAME FIELD.FIELD sets a variable to a string in the JSON object that the last command printed.
 func field(ts *testscript.TestScript, _ bool, args []string) {
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
@@ -114,8 +112,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b(whsec_|rdsec_test_|rdsec_live_)[0-9A-Za-z+/]{43}=`), "$1<secret>"},
 }
 
-// mask writes what the last command printed to the file masked, with IDs,
-// times, keys and secrets replaced.
+// mask writes what the last command printed to the file masked, with IDs, times, keys and secrets replaced.
 func mask(ts *testscript.TestScript, _ bool, _ []string) {
 	text := ts.ReadFile("stdout")
 	for _, m := range masks {
@@ -137,9 +134,8 @@ var answers = map[string]struct {
 		webhook.Disposition{Action: webhook.ActionDisable}},
 }
 
-// event TENANT_ID pending|delivered|failed|gone [test] makes a live session of
-// the tenant pass (with "test", a test session), and answers its webhook
-// accordingly. It sets EVENT and SESSION. With "open" the session stays open.
+// event TENANT_ID pending|delivered|failed|gone [test] makes a live session of the tenant pass (with "test", a test
+// session), and answers its webhook accordingly. It sets EVENT and SESSION. With "open" the session stays open.
 func event(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

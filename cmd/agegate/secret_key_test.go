@@ -108,8 +108,7 @@ func TestSecretKeyRotate(t *testing.T) {
 	c.withKeys(firstKey, "").run("tenant", "create", "--name", "Y")
 }
 
-// A rotation killed with SIGKILL is completed by another run, and every secret is
-// the same as before.
+// A rotation killed with SIGKILL is completed by another run, and every secret is the same as before.
 func TestSecretKeyRotateKilled(t *testing.T) {
 	c := newConsole(t)
 	c.run("migrate")
@@ -136,8 +135,7 @@ func TestSecretKeyRotateKilled(t *testing.T) {
 	}
 }
 
-// secretsUnder creates n tenants and returns the live secrets of all tenants,
-// opened with the given key alone.
+// secretsUnder creates n tenants and returns the live secrets of all tenants, opened with the given key alone.
 func (c *console) secretsUnder(key string, n int) map[uuid.UUID]string {
 	c.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key)

@@ -52,9 +52,8 @@ func startPublisher(ts *testscript.TestScript) error {
 	)
 }
 
-// publish NUMBER DAYS ISSUER... serves a list with these issuers that ends after
-// some days, and writes it to list.xml. With a negative NUMBER the list has this
-// number and is changed after it was signed.
+// publish NUMBER DAYS ISSUER... serves a list with these issuers that ends after some days, and writes it to list.xml.
+// With a negative NUMBER the list has this number and is changed after it was signed.
 func publish(ts *testscript.TestScript, _ bool, args []string) {
 	p, number, days := publication(ts, args)
 	x := trustlisttest.XML{Sequence: max(number, -number), Issued: now(), Next: now().AddDate(0, 0, days)}
@@ -93,8 +92,7 @@ func (p *publisher) issuer(name string) *x509.Certificate {
 	return p.issuers[name]
 }
 
-// publishEntities NUMBER DAYS ISSUER... serves a list of trusted entities as
-// publish does.
+// publishEntities NUMBER DAYS ISSUER... serves a list of trusted entities as publish does.
 func publishEntities(ts *testscript.TestScript, _ bool, args []string) {
 	p, number, days := publication(ts, args)
 	l := trustlisttest.LoTE{Sequence: number, Issued: now(), Next: now().AddDate(0, 0, days)}

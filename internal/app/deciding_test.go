@@ -9,8 +9,7 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// TestDeciding: a start writes an entry if, and only if, the settings or files
-// differ from those of the start before.
+// TestDeciding: a start writes an entry if, and only if, the settings or files differ from those of the start before.
 func TestDeciding(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		for i, step := range []struct {

@@ -76,8 +76,7 @@ func TestRetention(t *testing.T) {
 	}, "AGEGATE_RETENTION=30d")
 }
 
-// settle creates a live session under an idempotency key, hands it over to a
-// phone and lets it pass.
+// settle creates a live session under an idempotency key, hands it over to a phone and lets it pass.
 func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Created) {
 	t.Helper()
 	body := g.Do(t, gatewaytest.Row{
@@ -101,8 +100,7 @@ func settle(t *testing.T, g *gatewaytest.Gateway, key string) (c gatewaytest.Cre
 	return c
 }
 
-// TestReleaseGoesOn: if the holds of one tenant cannot be released, those of the
-// others still are.
+// TestReleaseGoesOn: if the holds of one tenant cannot be released, those of the others still are.
 func TestReleaseGoesOn(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		broken := g.Shop(t, "", nil)

@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// room is a folder in internal, or a part of the tree outside it, with its
-// packages. The packages in a line may import those in later lines only.
-// At most that many lines of Go in a room may be part of the program agegate,
-// tests left out: an operator runs all of them. 0 is no budget.
+// room is a folder in internal, or a part of the tree outside it, with its packages. The packages in a line may import
+// those in later lines only. At most that many lines of Go in a room may be part of the program agegate, tests left
+// out: an operator runs all of them. 0 is no budget.
 type room struct {
 	name     string
 	lines    int
@@ -133,9 +132,8 @@ var house = []room{
 // gatewaytest runs whole gateways for tests, so it stands outside the rooms.
 const gatewaytest = "agegate/internal/gatewaytest"
 
-// place returns where a package of this module is in house: the index of its
-// room, the index of its line in the room, and its name there. Rooms without
-// lines have one line with index 0.
+// place returns where a package of this module is in house: the index of its room, the index of its line in the room,
+// and its name there. Rooms without lines have one line with index 0.
 func place(pkg string) (in, line int, name string) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(pkg, "agegate/"), "internal/")
 	first, below, _ := strings.Cut(rest, "/")
@@ -222,8 +220,7 @@ func weight(t *testing.T) map[string]int {
 	return lines
 }
 
-// stepsInwards reports an import that leads outwards, or from the product to a
-// package that exists for tests.
+// stepsInwards reports an import that leads outwards, or from the product to a package that exists for tests.
 func stepsInwards(t *testing.T, pkg, dep string) {
 	t.Helper()
 	in, line, name := place(pkg)
@@ -237,8 +234,7 @@ func stepsInwards(t *testing.T, pkg, dep string) {
 	}
 }
 
-// TestForbiddenImports: packages that a package must not import, even
-// indirectly.
+// TestForbiddenImports: packages that a package must not import, even indirectly.
 func TestForbiddenImports(t *testing.T) {
 	except := map[string][]string{
 		// outcomes and reports, which the gateway has no part in
@@ -306,8 +302,7 @@ func TestForbiddenImports(t *testing.T) {
 	}
 }
 
-// TestDevelopersProgram: agegate-dev is pure Go on every system, and has neither
-// models nor a database.
+// TestDevelopersProgram: agegate-dev is pure Go on every system, and has neither models nor a database.
 func TestDevelopersProgram(t *testing.T) {
 	forbidden := []string{"agegate/internal/store", "agegate/internal/check/", "agegate/internal/app", "gorm.io/",
 		"github.com/yalue/onnxruntime_go", "modernc.org/", "C"}

@@ -9,9 +9,8 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestLameDuck: a process that is to end is not ready at once, serves what still
-// arrives, also on new connections, and in the second half ends each connection with
-// its answer.
+// TestLameDuck: a process that is to end is not ready at once, serves what still arrives, also on new connections, and
+// in the second half ends each connection with its answer.
 func TestLameDuck(t *testing.T) {
 	t.Parallel()
 	const lameDuck = 10 * time.Second

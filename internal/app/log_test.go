@@ -8,8 +8,7 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestTheLogTellsASessionsLife checks what the log shows an operator about one
-// session.
+// TestTheLogTellsASessionsLife checks what the log shows an operator about one session.
 func TestTheLogTellsASessionsLife(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)

@@ -7,8 +7,7 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestNewerSchema: a gateway serves a database that a newer version has migrated, and
-// says so at its start.
+// TestNewerSchema: a gateway serves a database that a newer version has migrated, and says so at its start.
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {

@@ -9,15 +9,13 @@ import (
 	"testing"
 )
 
-// named finds a path of the tree in a document: between backquotes, in a folder
-// of the root.
+// named finds a path of the tree in a document: between backquotes, in a folder of the root.
 var named = regexp.MustCompile("`(?:\\./)?((?:cmd|deploy|docs|gen|internal|models|proof|templates)/[A-Za-z0-9_./-]+)`")
 
 // made are files that a command creates and git does not store.
 var made = map[string]bool{"models/manifest.json": true}
 
-// TestNamedPathsExist: every path of the tree that a document or a comment puts
-// between backquotes exists.
+// TestNamedPathsExist: every path of the tree that a document or a comment puts between backquotes exists.
 func TestNamedPathsExist(t *testing.T) {
 	const root = "../.."
 	err := filepath.WalkDir(root, func(file string, entry os.DirEntry, err error) error {

@@ -24,10 +24,9 @@ import (
 // call before it by which the work takes a turn and ends with the context of its request.
 // Where rows are read and written one batch at a time, the turns are those of the database.
 //
-// Not listed is what costs less than the request around it, some ten microseconds: the
-// signature of a request to a wallet, of a redirect and a delivery, codes of authenticators,
-// passkeys, and unpacking our own files for clients without gzip. The search of the
-// documentation runs in the browser.
+// Not listed is what costs less than the request around it, some ten microseconds: the signature of a request to a
+// wallet, of a redirect and a delivery, codes of authenticators, passkeys, and unpacking our own files for clients
+// without gzip. The search of the documentation runs in the browser.
 var publicWork = []struct{ what, function, call, turn string }{
 	{"passwords", "backoffice/account/password.go derive", "h.key(", "h.turns.Take(ctx"},
 	{"an identity provider's answers", "backoffice/account/oidc/oidc.go begin", "oidc.ClientContext(ctx",
@@ -44,8 +43,7 @@ var publicWork = []struct{ what, function, call, turn string }{
 	{"ledgers as CSV", "pages/dashboard/billing.go downloadLedger", "ledgerLine(", "p.cfg.Billing.EntriesBetween(limited"},
 }
 
-// TestPublicWorkTakesTurns walks the list, and finds no function beside it that makes one
-// of the dear calls.
+// TestPublicWorkTakesTurns walks the list, and finds no function beside it that makes one of the dear calls.
 func TestPublicWorkTakesTurns(t *testing.T) {
 	bodies := functions(t, "..")
 	for _, w := range publicWork {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestRepeatLogsTheStack: a job that panics is logged with where it did, and without
-// the panic's value.
+// TestRepeatLogsTheStack: a job that panics is logged with where it did, and without the panic's value.
 func TestRepeatLogsTheStack(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

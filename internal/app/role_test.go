@@ -17,8 +17,7 @@ import (
 // roles are gateways of every role on one database.
 type roles struct{ all, api, pages *gatewaytest.Gateway }
 
-// startRoles starts a gateway of each role. The API's is configured to estimate,
-// but has no models.
+// startRoles starts a gateway of each role. The API's is configured to estimate, but has no models.
 func startRoles(t *testing.T) roles {
 	t.Helper()
 	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -149,8 +148,7 @@ func get(t *testing.T, g *gatewaytest.Gateway, path string) (*http.Response, str
 	return g.Nobody().Get(t, path)
 }
 
-// TestRoleRoutes: the two parts share only what every role serves, and together have
-// all routes.
+// TestRoleRoutes: the two parts share only what every role serves, and together have all routes.
 func TestRoleRoutes(t *testing.T) {
 	g := startRoles(t)
 	routesOf := func(g *gatewaytest.Gateway) map[string]bool {

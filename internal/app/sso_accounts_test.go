@@ -15,9 +15,8 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// TestAccountsByTheProvider: such an account gets no other role, tenant or way in than
-// its groups give, operators see where it comes from, and a dangerous act asks the
-// provider to ask again.
+// TestAccountsByTheProvider: such an account gets no other role, tenant or way in than its groups give, operators see
+// where it comes from, and a dangerous act asks the provider to ask again.
 func TestAccountsByTheProvider(t *testing.T) {
 	idp := gatewaytest.NewIDP(t)
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -52,8 +51,7 @@ func TestAccountsByTheProvider(t *testing.T) {
 		if res.StatusCode != 422 || !strings.Contains(page, "give this role") {
 			t.Errorf("another role by hand: %d", res.StatusCode)
 		}
-		// The last owner with an account of their own cannot leave, even if the provider
-		// has made other owners.
+		// The last owner with an account of their own cannot leave, even if the provider has made other owners.
 		if res, _ := owner.Fill(t, "/dashboard/account/leave/"+id.String(), nil); res.StatusCode != 409 {
 			t.Errorf("the last own owner leaves: %d", res.StatusCode)
 		}
@@ -237,8 +235,7 @@ func TestSlowProvider(t *testing.T) {
 	}, idp.Settings("ops=operator")...)
 }
 
-// TestDiscoveryThatLeadsAway: addresses in a discovery document are checked like
-// the issuer's.
+// TestDiscoveryThatLeadsAway: addresses in a discovery document are checked like the issuer's.
 func TestDiscoveryThatLeadsAway(t *testing.T) {
 	idp := gatewaytest.NewIDP(t)
 	client := func() *oidc.Client {

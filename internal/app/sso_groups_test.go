@@ -10,9 +10,8 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// TestWhatAProviderSaysOfGroups: a token that does not say in which groups somebody
-// is changes nothing, and refuses the log-in with its reason. Every group of one that
-// says it counts.
+// TestWhatAProviderSaysOfGroups: a token that does not say in which groups somebody is changes nothing, and refuses the
+// log-in with its reason. Every group of one that says it counts.
 func TestWhatAProviderSaysOfGroups(t *testing.T) {
 	idp := gatewaytest.NewIDP(t)
 	const canary = "secret-group"

@@ -239,8 +239,7 @@ func TestProvidersThatMisbehave(t *testing.T) {
 	}, idp.Settings("ops=operator")...)
 }
 
-// withSecret signs a token's claims with the client secret instead of the
-// provider's key.
+// withSecret signs a token's claims with the client secret instead of the provider's key.
 func withSecret(good string) string {
 	unsigned := gatewaytest.Without(good, `{"alg":"HS256"}`)
 	mac := hmac.New(sha256.New, []byte(gatewaytest.IDPSecret))

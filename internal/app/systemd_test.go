@@ -11,8 +11,7 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestSystemd: the gateway tells systemd when it is ready, while it runs, and before it
-// ends.
+// TestSystemd: the gateway tells systemd when it is ready, while it runs, and before it ends.
 func TestSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

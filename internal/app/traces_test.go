@@ -20,9 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestTraces: a collector gets the spans of requests, of the database and of webhooks;
-// a request of a trusted proxy continues the proxy's trace, and nothing that is sent is
-// a secret or a link.
+// TestTraces: a collector gets the spans of requests, of the database and of webhooks; a request of a trusted proxy
+// continues the proxy's trace, and nothing that is sent is a secret or a link.
 func TestTraces(t *testing.T) {
 	collector := newCollector(t)
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL+"/otlp",
@@ -99,8 +98,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestTracesLost: a collector that fails changes nothing but the log, which does not
-// have its address.
+// TestTracesLost: a collector that fails changes nothing but the log, which does not have its address.
 func TestTracesLost(t *testing.T) {
 	failing := httptest.NewServer(http.NotFoundHandler())
 	defer failing.Close()

@@ -58,8 +58,7 @@ func TestListsAreFetched(t *testing.T) {
 	}
 }
 
-// TestEndedCertificatesAreLogged: the log says which registration certificate has
-// ended, and metrics count it before.
+// TestEndedCertificatesAreLogged: the log says which registration certificate has ended, and metrics count it before.
 func TestEndedCertificatesAreLogged(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	end := g.Clock.Now().Add(time.Hour).UTC().Truncate(time.Second)

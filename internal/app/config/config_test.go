@@ -353,8 +353,7 @@ func TestHasPassword(t *testing.T) {
 	}
 }
 
-// TestFingerprint: the fingerprint changes with what all processes must share, and with
-// nothing else.
+// TestFingerprint: the fingerprint changes with what all processes must share, and with nothing else.
 func TestFingerprint(t *testing.T) {
 	of := func(env map[string]string) string {
 		t.Helper()

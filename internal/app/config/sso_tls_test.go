@@ -107,5 +107,4 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Separate roles need PostgreSQL, and have the same fingerprint of shared
-// settings.
+// Separate roles need PostgreSQL, and have the same fingerprint of shared settings.

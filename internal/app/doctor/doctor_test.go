@@ -66,8 +66,7 @@ func examine(t *testing.T, settings ...string) []doctor.Finding {
 	return found
 }
 
-// want fails the test unless there is one finding of the check, with that grade and
-// text.
+// want fails the test unless there is one finding of the check, with that grade and text.
 func want(t *testing.T, found []doctor.Finding, check string, grade doctor.Grade, text string) {
 	t.Helper()
 	var of []doctor.Finding
@@ -341,8 +340,7 @@ func TestCallbacks(t *testing.T) {
 
 // TestModels covers the faults of the models.
 func TestModels(t *testing.T) {
-	// without returns a directory with all files but one, which another may
-	// replace.
+	// without returns a directory with all files but one, which another may replace.
 	without := func(name, instead string) string {
 		dir := t.TempDir()
 		files, err := filepath.Glob("../../../models/*")

@@ -7,8 +7,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-// TestKeyOfReplicas: a running gateway that cannot open the secrets is a problem, although
-// this process can open them.
+// TestKeyOfReplicas: a running gateway that cannot open the secrets is a problem, although this process can open them.
 func TestKeyOfReplicas(t *testing.T) {
 	g := start(t, pgtest.URL(t))
 	want(t, examine(t, at(g, g.URL)...), "secret key", doctor.OK, "compared with nothing")

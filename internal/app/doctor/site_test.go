@@ -28,8 +28,7 @@ type issuer struct {
 	key         *ecdsa.PrivateKey
 }
 
-// authority is the only one that this machine trusts during the tests; stranger
-// is not trusted.
+// authority is the only one that this machine trusts during the tests; stranger is not trusted.
 var authority, stranger *issuer
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

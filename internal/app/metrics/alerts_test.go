@@ -11,8 +11,7 @@ import (
 
 const deploy = "../../../deploy/"
 
-// TestAlertsAreDocumented: each alert has a test case and an entry in the
-// runbook.
+// TestAlertsAreDocumented: each alert has a test case and an entry in the runbook.
 func TestAlertsAreDocumented(t *testing.T) {
 	rules, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, "../../../docs/operations/trouble.md")
 	cases := read(t, deploy+"prometheus/alerts_test.yaml") + read(t, deploy+"prometheus/alerts_weeks_test.yaml")
@@ -40,9 +39,8 @@ func TestEveryMetricHasAPanel(t *testing.T) {
 	}
 }
 
-// inUse returns the names of the metrics that the rules and the Grafana dashboard
-// read, except those that are served only with models, with certificates, or by
-// PostgreSQL for the archive and standbys.
+// inUse returns the names of the metrics that the rules and the Grafana dashboard read, except those that are served
+// only with models, with certificates, or by PostgreSQL for the archive and standbys.
 func inUse(t *testing.T) []string {
 	t.Helper()
 	dashboard := read(t, deploy+"grafana/agegate.json")

@@ -120,8 +120,7 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 	}
 }
 
-// endingIssuer trusts an issuer whose certificate ends within 14 days, and one
-// whose certificate does not.
+// endingIssuer trusts an issuer whose certificate ends within 14 days, and one whose certificate does not.
 func endingIssuer(t *testing.T, g *gatewaytest.Gateway) {
 	t.Helper()
 	trust, publisher := document.NewTrust(g.App.Store, g.Clock.Now), trustlisttest.NewPublisher("Issuer")

@@ -103,9 +103,8 @@ func TestEndedInvitationsAreLogged(t *testing.T) {
 	}
 }
 
-// TestInvitationAnswersAlike: an invitation takes the password of an account as it
-// takes a new one, for the same work; and a wrong password is refused as at the
-// log-in, whatever the account has.
+// TestInvitationAnswersAlike: an invitation takes the password of an account as it takes a new one, for the same work;
+// and a wrong password is refused as at the log-in, whatever the account has.
 func TestInvitationAnswersAlike(t *testing.T) {
 	t.Parallel()
 	const other = "some wrong owls under a moon"
@@ -190,8 +189,7 @@ func (making) Created(_ []byte, userID uuid.UUID, _ string) (account.Passkey, er
 		AAGUID: make([]byte, 16)}, nil
 }
 
-// TestInvitationByPasskey: a new passkey for an address that has an account is
-// refused as a wrong password is.
+// TestInvitationByPasskey: a new passkey for an address that has an account is refused as a wrong password is.
 func TestInvitationByPasskey(t *testing.T) {
 	t.Parallel()
 	for name, url := range dbtest.URLs(t) {

@@ -35,9 +35,8 @@ func (s *countingStore) UpdateAccounts(ctx context.Context, fn func(account.Tx) 
 	return s.Store.UpdateAccounts(ctx, fn)
 }
 
-// TestLogInCostsTheSame: the time of a refusal does not reveal whether the
-// address is known, or whether the user has a password or a second factor. The
-// test counts expensive operations, because measured times mean little on a busy
+// TestLogInCostsTheSame: the time of a refusal does not reveal whether the address is known, or whether the user has a
+// password or a second factor. The test counts expensive operations, because measured times mean little on a busy
 // machine.
 func TestLogInCostsTheSame(t *testing.T) {
 	t.Parallel()
@@ -91,9 +90,8 @@ func TestLogInCostsTheSame(t *testing.T) {
 	}
 }
 
-// TestGuessingFromANetwork: the network's bucket stops a client that tries one
-// password on many accounts. Other browsers of the network are not stopped if
-// they have signed in before.
+// TestGuessingFromANetwork: the network's bucket stops a client that tries one password on many accounts. Other
+// browsers of the network are not stopped if they have signed in before.
 func TestGuessingFromANetwork(t *testing.T) {
 	t.Parallel()
 	for name, url := range dbtest.URLs(t) {

@@ -43,9 +43,8 @@ func (credulous) Got(_ []byte, key account.Passkey, _ string) (account.Passkey, 
 	return key, nil
 }
 
-// TestLogInEndsWithWhatItProved: a log-in does not begin after its password was
-// changed or its user was disabled, even if the password was right when it was
-// checked.
+// TestLogInEndsWithWhatItProved: a log-in does not begin after its password was changed or its user was disabled, even
+// if the password was right when it was checked.
 func TestLogInEndsWithWhatItProved(t *testing.T) {
 	t.Parallel()
 	const code = "ABCD-EFGH-JKMN"

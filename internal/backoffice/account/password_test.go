@@ -52,8 +52,7 @@ func TestPasswordHash(t *testing.T) {
 	}
 }
 
-// A check of a password waits for one of the few places, at most as long as its
-// request lasts.
+// A check of a password waits for one of the few places, at most as long as its request lasts.
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,8 +102,7 @@ func TestPasswordPolicy(t *testing.T) {
 	}
 }
 
-// TestRights: owners have every right, every role may leave, and an unknown role
-// has no right.
+// TestRights: owners have every right, every role may leave, and an unknown role has no right.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	for right := BeMember; right <= Own; right++ {

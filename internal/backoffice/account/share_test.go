@@ -62,9 +62,8 @@ func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing 
 	return s
 }
 
-// TestStrangersLockNobodyOut: failed log-ins with invented addresses use up the
-// share of unknown browsers, but not that of a browser in which the user has
-// signed in. That browser has its own limit, in whatever form its cookie is sent.
+// TestStrangersLockNobodyOut: failed log-ins with invented addresses use up the share of unknown browsers, but not that
+// of a browser in which the user has signed in. That browser has its own limit, in whatever form its cookie is sent.
 func TestStrangersLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
@@ -145,8 +144,7 @@ func TestOneSpellingOfADevice(t *testing.T) {
 	}
 }
 
-// TestPasskeyHasOneTry: a failure uses up the challenge, and failures of a
-// passkey are limited like those of passwords.
+// TestPasskeyHasOneTry: a failure uses up the challenge, and failures of a passkey are limited like those of passwords.
 func TestPasskeyHasOneTry(t *testing.T) {
 	t.Parallel()
 	for name, url := range dbtest.URLs(t) {

@@ -12,8 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The vectors are those of RFC 6238, appendix B, for SHA-1, with the last six of
-// their eight digits.
+// The vectors are those of RFC 6238, appendix B, for SHA-1, with the last six of their eight digits.
 func TestTOTPVectors(t *testing.T) {
 	t.Parallel()
 	secret := []byte("12345678901234567890")

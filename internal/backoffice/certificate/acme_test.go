@@ -32,8 +32,7 @@ func (c *counting) Challenges(context.Context, time.Time) ([]certificate.Challen
 	return []certificate.Challenge{{Token: "known", Answer: "answer"}}, nil
 }
 
-// TestStrangersReadLittle: handshakes read nothing, and a crowd that asks for
-// challenges shares a few reads.
+// TestStrangersReadLittle: handshakes read nothing, and a crowd that asks for challenges shares a few reads.
 func TestStrangersReadLittle(t *testing.T) {
 	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
 	if err != nil {

@@ -24,8 +24,7 @@ func put(t *testing.T, file string, data []byte) {
 	}
 }
 
-// TestFiles: a new pair is taken over; a broken one is refused once, and the old
-// one stays.
+// TestFiles: a new pair is taken over; a broken one is refused once, and the old one stays.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	chain, key, other := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "other")

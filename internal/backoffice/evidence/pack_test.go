@@ -117,8 +117,7 @@ func checked(
 	return last
 }
 
-// demo returns a tenant with outcomes on one day and a change of its settings by
-// a person.
+// demo returns a tenant with outcomes on one day and a change of its settings by a person.
 func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Request) {
 	t.Helper()
 	g.Clock.Set(time.Date(2026, 5, 20, 10, 0, 0, 0, time.UTC))
@@ -163,8 +162,7 @@ func row(t *testing.T, text string, cells ...string) []string {
 	return nil
 }
 
-// TestPack: every file agrees with its sources and contains nothing about a
-// person.
+// TestPack: every file agrees with its sources and contains nothing about a person.
 func TestPack(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		_, request := demo(t, g)
@@ -215,8 +213,7 @@ func TestPack(t *testing.T) {
 	})
 }
 
-// TestReceipt: a receipt agrees with the session, verifies with the published key
-// alone, and fails after any change.
+// TestReceipt: a receipt agrees with the session, verifies with the published key alone, and fails after any change.
 func TestReceipt(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, request := demo(t, g)

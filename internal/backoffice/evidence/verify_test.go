@@ -31,8 +31,7 @@ func rewritten(t *testing.T, pack []byte) []byte {
 	return out.Bytes()
 }
 
-// TestForgery: a change of any byte is found, and no file can be added, removed
-// or signed with another key.
+// TestForgery: a change of any byte is found, and no file can be added, removed or signed with another key.
 func TestForgery(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	_, request := demo(t, g)

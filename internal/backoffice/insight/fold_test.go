@@ -21,9 +21,8 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// TestSumsEqualRows simulates weeks in which two replicas fold, are interrupted
-// and fold again, while sessions are created, end and are deleted. The figures
-// must always equal a count of all sessions.
+// TestSumsEqualRows simulates weeks in which two replicas fold, are interrupted and fold again, while sessions are
+// created, end and are deleted. The figures must always equal a count of all sessions.
 func TestSumsEqualRows(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {

@@ -23,8 +23,7 @@ import (
 	"agegate/internal/store/dbtest"
 )
 
-// Wilson's interval: values computed by hand from the formula, and its limits
-// by definition.
+// Wilson's interval: values computed by hand from the formula, and its limits by definition.
 func TestRateOf(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -19,8 +19,7 @@ func (delivering) EventByID(context.Context, webhook.Scope, string) (webhook.Rec
 	return webhook.Record{Status: webhook.StatusDelivered}, []webhook.Attempt{{Number: 1}}, nil
 }
 
-// TestAnEventIsAsNewAsItsAttempts: a page that shows the attempt does not offer to make
-// it early.
+// TestAnEventIsAsNewAsItsAttempts: a page that shows the attempt does not offer to make it early.
 func TestAnEventIsAsNewAsItsAttempts(t *testing.T) {
 	t.Parallel()
 	s := Service{store: delivering{}}

@@ -332,8 +332,7 @@ func TestMailsEndWithTheirLinks(t *testing.T) {
 	})
 }
 
-// TestNoMailWithoutEncryption: a server on another machine gets nothing, and no
-// password, unless it encrypts.
+// TestNoMailWithoutEncryption: a server on another machine gets nothing, and no password, unless it encrypts.
 func TestNoMailWithoutEncryption(t *testing.T) {
 	o := newOffice(t, dbtest.URLs(t)["sqlite"](t))
 	there := &postOffice{}
@@ -400,8 +399,7 @@ func TestWhyAServerCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestTenantsShareTheOutbox: a tenant can make so many mails a day and no more, and
-// takes nobody's turn.
+// TestTenantsShareTheOutbox: a tenant can make so many mails a day and no more, and takes nobody's turn.
 func TestTenantsShareTheOutbox(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		busy, quiet := o.shop(t), o.shop(t)
@@ -442,8 +440,7 @@ func TestTenantsShareTheOutbox(t *testing.T) {
 	})
 }
 
-// TestServerAddresses: what is accepted as a mail server's address. An error does
-// not repeat it.
+// TestServerAddresses: what is accepted as a mail server's address. An error does not repeat it.
 func TestServerAddresses(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"smtp://mail.example": true, "smtps://u:p@mail.example:465": true, "smtp://[::1]:25": true,

@@ -14,17 +14,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Flags of authenticator data: user present and verified, backup eligible, and
-// backed up.
+// Flags of authenticator data: user present and verified, backup eligible, and backed up.
 const (
 	verified = 0x05
 	eligible = 0x08
 	backedUp = 0x10
 )
 
-// TestBackupFlags: a passkey may become eligible for backup after it was made, as
-// an update of the authenticator can do, and the flag is kept. It may not lose it,
-// and no backup exists without it.
+// TestBackupFlags: a passkey may become eligible for backup after it was made, as an update of the authenticator can
+// do, and the flag is kept. It may not lose it, and no backup exists without it.
 func TestBackupFlags(t *testing.T) {
 	v, err := New("https://gate.example")
 	if err != nil {

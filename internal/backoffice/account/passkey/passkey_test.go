@@ -29,8 +29,7 @@ func TestWherePasskeysWork(t *testing.T) {
 	}
 }
 
-// Browsers are asked for a discoverable passkey with user verification, without
-// attestation, for the configured host.
+// Browsers are asked for a discoverable passkey with user verification, without attestation, for the configured host.
 func TestOptions(t *testing.T) {
 	v, err := New("https://gate.example:8443")
 	if err != nil {
@@ -121,8 +120,7 @@ func TestKeysOfUsualSize(t *testing.T) {
 	}
 }
 
-// assertion returns a passkey's response to a challenge, with the signature that
-// sign gives for what is signed.
+// assertion returns a passkey's response to a challenge, with the signature that sign gives for what is signed.
 func assertion(challenge []byte, flags byte, sign func(message []byte) []byte) string {
 	text := base64.RawURLEncoding.EncodeToString
 	client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://gate.example"}`, text(challenge))
