@@ -122,13 +122,7 @@ func effect(key string, pairs ...any) page.Text { return page.Say("urls.effect."
 
 // urlBreaks lists what new callback URLs would break.
 func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
-	var breaks []page.Text
-	after := endpointsOf(next)
-	for _, e := range endpointsOf(present) {
-		if !slices.Contains(after, e) {
-			breaks = append(breaks, effect("host_gone", "host", e))
-		}
-	}
+	breaks := hostEffects("host_gone", present, next)
 	if present.SuccessURL != "" && next.SuccessURL == "" {
 		breaks = append(breaks, effect("no_success"))
 	}
@@ -152,13 +146,7 @@ func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
 
 // urlChanges lists what else would change. views are those of next.
 func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Impact) []page.Text {
-	var changes []page.Text
-	before := endpointsOf(present)
-	for _, e := range endpointsOf(next) {
-		if !slices.Contains(before, e) {
-			changes = append(changes, effect("host_new", "host", e))
-		}
-	}
+	changes := hostEffects("host_new", next, present)
 	if present.WebhookURL != next.WebhookURL {
 		if next.WebhookURL != "" && views[2].Flaw != "private" {
 			changes = append(changes, effect("webhook", "host", tenant.HostPort(next.WebhookURL)))
@@ -173,6 +161,17 @@ func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Imp
 		}
 	}
 	return append(changes, effect("frozen"))
+}
+
+// hostEffects states an effect for each host and port that a tenant's URLs allow, and those of the other do not.
+func hostEffects(key string, of, other tenant.Tenant) (effects []page.Text) {
+	others := endpointsOf(other)
+	for _, e := range endpointsOf(of) {
+		if !slices.Contains(others, e) {
+			effects = append(effects, effect(key, "host", e))
+		}
+	}
+	return effects
 }
 
 // endpointsOf returns the hosts and ports that a tenant's URLs allow, without repetition.

@@ -244,13 +244,9 @@ func (r *Request) Opens(pattern string) bool {
 }
 
 // RolesOf returns the roles that may open the page of a pattern of a tenant.
-func (r *Request) RolesOf(pattern string) (roles []account.Role) {
-	for _, role := range account.Roles() {
-		if role.May(r.desk.byPattern[pattern].MinRole.right()) {
-			roles = append(roles, role)
-		}
-	}
-	return roles
+func (r *Request) RolesOf(pattern string) []account.Role {
+	right := r.desk.byPattern[pattern].MinRole.right()
+	return slices.DeleteFunc(account.Roles(), func(role account.Role) bool { return !role.May(right) })
 }
 
 // Docs is the address of the documentation.
