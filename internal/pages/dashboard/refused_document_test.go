@@ -161,7 +161,7 @@ func TestAForcedResultHasItsReplyToo(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
-	const mark = "This was a test; no shopper waits for it.</small>\n<div class=\"act\"><p><bdi>"
+	const mark = "This was a test; no shopper waits for it.</small>\n<div class=\"act\"><p lang=\"en\"><bdi>"
 	const offered, early = "document_opened_at = created_at, ",
 		`, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"forced_fallback"}]'`
 	for set, says := range map[string]string{
