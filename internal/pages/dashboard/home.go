@@ -17,8 +17,6 @@ func (p *Pages) home() desk.Feature {
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: homePath, MinRole: desk.User,
 				Handle: func(r *desk.Request) error { return p.choose(r, landing) }},
-			{Method: http.MethodGet, Path: homePath + "/:tenant", MinRole: desk.Member, Leads: true,
-				Handle: func(r *desk.Request) error { return r.Done(r.Href(landing(r.Access.Role())), "") }},
 			{Method: http.MethodGet, Path: homePath + "/playground", MinRole: desk.User, Handle: p.ofDevelopers(playgroundPath)},
 			{Method: http.MethodGet, Path: homePath + "/keys", MinRole: desk.User, Handle: p.ofDevelopers(keysPath)},
 		},
@@ -43,7 +41,8 @@ type memberOf struct {
 	Twin   bool // a list of users shows another tenant of the name
 }
 
-// ofDevelopers, where the documentation leads, redirects to a path of the user's tenant, if the user may develop there.
+// ofDevelopers redirects to a path of the user's tenant, if the user may develop there.
+// The documentation links to it, because it does not know the tenant.
 func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	return func(r *desk.Request) error {
 		return p.choose(r, func(role account.Role) string {
@@ -55,8 +54,9 @@ func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	}
 }
 
-// choose lets the user choose a tenant. Users of one are redirected there, operators of none to their pages or the
-// second factor that these need. path returns where a tenant's link leads, for the user's role in the tenant.
+// choose lets the user choose a tenant. A user with one tenant is redirected there, and an operator without any to
+// the operator's pages, or to the second factor that these need. path returns the path to which a tenant's link leads,
+// for the user's role in the tenant.
 func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	member, err := p.membershipsOf(r, r.Who.User().ID, path)
 	if err != nil {
