@@ -306,7 +306,7 @@ func TestHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := strings.TrimPrefix(link, "https://gate.example")
-	for _, page := range []string{path, "/dashboard/login", "/dashboard/nothing/at/all", "/operator/nothing"} {
+	for _, page := range []string{path, "/dashboard/login", "/dashboard/nothing", "/operator/nothing"} {
 		res, _ := g.Nobody().Get(t, page)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
