@@ -135,7 +135,8 @@ func (p *Pages) readTopics() topics {
 				t.texts[i] += lowered(fmt.Sprint(screen))
 			}
 		}
-		t.guides["support"], t.guides["support"+".de"] = append(t.guides["support"], one), append(t.guides["support"+".de"], its)
+		t.guides["support"] = append(t.guides["support"], one)
+		t.guides["support"+".de"] = append(t.guides["support"+".de"], its)
 	}
 	data, _ := fs.ReadFile(templates.Dashboard(), "mails"+".txt") // a test reads it
 	for line := range strings.Lines(string(data)) {

@@ -69,8 +69,8 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// spoken returns the tag of the language with the most words of a text among its common ones; that is own unless another
-// has more.
+// spoken returns the tag of the language with the most words of a text among its common ones, which is own unless
+// another has more.
 func (all replies) spoken(text, own string) string {
 	best, most, words := own, 0, saidIn(text)
 	for _, common := range all["words"] {
