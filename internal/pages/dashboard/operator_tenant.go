@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,7 +147,8 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	v.Newest, unread[1] = p.cfg.Insight.Recent(r.Ctx(), scope, 1)
 	v.Offers, unread[2] = p.offersOf(r, t, 18, true)
 	o, err := p.cfg.Insight.Overview(r.Ctx(), scope, insight.WindowMonth, r.Zone())
-	if err = cmp.Or(err, unread[0], unread[1], unread[2]); err != nil {
+	own, failed := p.cfg.Accounts.MembershipsOf(r.Ctx(), r.Who.User().ID)
+	if err = cmp.Or(err, failed, unread[0], unread[1], unread[2]); err != nil {
 		return err
 	}
 	v.Figures.tiles(o)
@@ -158,6 +160,8 @@ func (p *Pages) showTenant(r *desk.Request) error {
 		switch {
 		case act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled,
 			act.name() == "invite" && !v.T.Ownerless():
+		case act.name() == "enter" && slices.ContainsFunc(own, func(m account.Membership) bool { return m.TenantID == t.ID }):
+			v.Acts = append(v.Acts, actLink{"open", "overview.open_live", desk.Href(overviewPath, t.ID.String(), "live")})
 		case act.safe:
 			v.Acts = append(v.Acts, link)
 		default:

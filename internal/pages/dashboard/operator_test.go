@@ -400,6 +400,10 @@ func TestOperatorEnters(t *testing.T) {
 		if res.StatusCode != 422 || !strings.Contains(body, "You are a member") {
 			t.Errorf("into the own tenant: %d", res.StatusCode)
 		}
+		_, body = op.Get(t, strings.TrimSuffix(enter, "/enter"))
+		if strings.Contains(body, "act-enter") || !strings.Contains(body, overview+`" data-testid="act-open"`) {
+			t.Error("a member is not led to the dashboard of the own tenant")
+		}
 	})
 }
 
