@@ -232,6 +232,8 @@ func TestAMailHasTheReplyToWhatItAsks(t *testing.T) {
 			"My age was confirmed, but your shop says I am not verified. " + passed.SessionID: "may not have noted it",
 			"Why was I refused, I am 34? " + refused.SessionID:                                "The camera could not confirm",
 			"I want a refund, give me my money back " + refused.SessionID:                     "The age check is free for you.",
+			"Please delete my data, GDPR " + refused.SessionID:                                "find the record",
+			"Warum wurde ich abgelehnt? Ich bin 34 " + refused.SessionID:                      `lang="de"`,
 			"Ich will mein Geld zurück " + refused.SessionID:                                  "Die Altersprüfung kostet Sie",
 		} {
 			_, body := support.Post(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/paste?lang=en", url.Values{"text": {text}})

@@ -143,30 +143,30 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, text string) (err erro
 
 // beside are the sections of the guide whose reply is the one to a mail also if the mail names a session.
 var beside = []string{"a-parent-complains-their-child-was-let-through", "a-shopper-asks-about-their-face-or-data",
-	"an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police", "charged-for-the-check-and-refunds"}
+	"a-shopper-wants-their-data-deleted-or-shown", "an-angry-or-legal-letter-racist-unfair-a-lawyer-the-police",
+	"charged-for-the-check-and-refunds"}
 
 // tellFound fills in what to tell the shoppers of the first sessions that a mail names, beside what the guide says, and
 // puts the reply in the mail's language first.
 func (p *Pages) tellFound(r *desk.Request, hits []hitView, text string) error {
 	about, own := "", p.Set.Language(r)
+	for _, hit := range hits {
+		about = cmp.Or(about, hit.About)
+	}
 	order := []string{own, p.replies.spoken(text, own)}
-	for i := range hits {
-		about = cmp.Or(about, hits[i].About)
+	for i, hit := range hits {
+		if about != "" && !slices.Contains(beside, about) && hit.Session != nil && i < maxTopics {
+			scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: hit.Livemode}
+			record, err := p.cfg.Insight.Session(r.Ctx(), scope, hit.Session.ID)
+			v := &sessionView{Record: record, Shop: r.Tenant, asks: strings.HasPrefix(about, "passed-")}
+			if err = cmp.Or(err, p.tell(r, scope, v)); err != nil {
+				return err
+			}
+			hits[i].Replies = v.Replies
+		}
 		slices.SortStableFunc(hits[i].Replies, func(a, b reply) int {
 			return slices.Index(order, b.Tag) - slices.Index(order, a.Tag)
 		})
-	}
-	for i, hit := range hits[:min(len(hits), maxTopics)] {
-		if about == "" || slices.Contains(beside, about) || hit.Session == nil {
-			continue
-		}
-		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: hit.Livemode}
-		record, err := p.cfg.Insight.Session(r.Ctx(), scope, hit.Session.ID)
-		v := &sessionView{Record: record, Shop: r.Tenant, asks: strings.HasPrefix(about, "passed-")}
-		if err = cmp.Or(err, p.tell(r, scope, v)); err != nil {
-			return err
-		}
-		hits[i].Replies = v.Replies
 	}
 	return nil
 }
