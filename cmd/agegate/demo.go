@@ -198,13 +198,15 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err != nil {
 		return err
 	}
+	urls := "" // where the dashboard sets the callback URLs
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
-		shop.SessionsURL = cfg.DashboardURL + "/dashboard/" + caller.TenantID.String() + "/test/sessions"
+		at := cfg.DashboardURL + "/dashboard/" + caller.TenantID.String()
+		shop.SessionsURL, urls = at+"/test/sessions", at+"/settings/urls"
 	}
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
-	printDemo(stdout, cfg, kept, shop.SessionsURL)
+	printDemo(stdout, cfg, kept, urls)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return gateway.Run(ctx) })
@@ -262,9 +264,9 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 	return writeJSON(k.path, k)
 }
 
-func printDemo(w io.Writer, cfg config.Config, kept *keptShop, sessions string) {
+func printDemo(w io.Writer, cfg config.Config, kept *keptShop, urls string) {
 	fmt.Fprintf(w, "\nagegate is running.\n\n  Sample shop     %s    open this: buy, verify\n", kept.ShopURL)
-	if sessions != "" {
+	if urls != "" {
 		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
 	}
 	fmt.Fprintf(w, `  Documentation   %[1]s/docs
@@ -288,6 +290,5 @@ set its URLs, and use:
 
 Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 
-`, cfg.BaseURL, kept.APIKey, kept.RedirectSecret, kept.WebhookSecret,
-		strings.Replace(sessions, "test/sessions", "settings/urls", 1))
+`, cfg.BaseURL, kept.APIKey, kept.RedirectSecret, kept.WebhookSecret, urls)
 }

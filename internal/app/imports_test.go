@@ -105,9 +105,9 @@ var house = []room{
 	// 1 of app refuses operators a second first owner before they ask.
 	// 13 of pages, taken from comments of backoffice and app that were wrapped early, tell operators where they land
 	// that System has something to look at, and tell tenants of one name apart in the list of users.
-	// 58 of pages, taken from what was used once in check, store, rules and edge, show of the guide what a mail asks
+	// 59 of pages, taken from what was used once in check, store, rules and edge, show of the guide what a mail asks
 	// for: its row, its language, and the guide's reply where a session's is none.
-	{"pages", 15903, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15904, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

@@ -100,7 +100,8 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		guest := strings.ReplaceAll(t.Name(), "/", ".") + "@guest.example"
 		guest = strings.ToLower(guest)
 		res, body := boss.Fill(t, team, url.Values{"role": {"support"}, "email": {guest}})
-		if res.StatusCode != 200 || !strings.Contains(body, "agegate also mails this link to "+guest+". If it does not arrive, pass it on yourself.") {
+		if res.StatusCode != 200 || !strings.Contains(body, "agegate also mails this link to "+guest+
+			". If it does not arrive, pass it on yourself.") {
 			t.Fatalf("invited: %d", res.StatusCode)
 		}
 		const linked = "mails JOIN links ON links.hash = mails.link WHERE links.kind = "
@@ -174,7 +175,8 @@ func TestFirstOwnerByMail(t *testing.T) {
 			status, mails int
 		}{{"no address", 422, 0}, {"", 200, 0}, {guest, 200, 1}} {
 			res, body := boss.Fill(t, "/operator/tenants/new", url.Values{"name": {"New shop"}, "email": {tt.email}})
-			if told := strings.Contains(body, "agegate also mails this link"); res.StatusCode != tt.status || told != (tt.mails > 0) ||
+			told := strings.Contains(body, "agegate also mails this link")
+			if res.StatusCode != tt.status || told != (tt.mails > 0) ||
 				g.Count(t, "mails") != tt.mails {
 				t.Errorf("%q: %d, %d mails", tt.email, res.StatusCode, g.Count(t, "mails"))
 			}
@@ -197,7 +199,8 @@ func TestFirstOwnerByMail(t *testing.T) {
 			status int
 		}{{"no address", 422}, {guest, 200}} {
 			res, body := boss.Fill(t, again, url.Values{"email": {tt.email}})
-			if told := strings.Contains(body, "agegate also mails this link"); res.StatusCode != tt.status || told != (tt.status == 200) {
+			told := strings.Contains(body, "agegate also mails this link")
+			if res.StatusCode != tt.status || told != (tt.status == 200) {
 				t.Errorf("again, %q: %d", tt.email, res.StatusCode)
 			}
 		}

@@ -342,8 +342,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestFinalSlash: an address that ends with a slash answers like the one without it, and leads nowhere. The API's answer
-// is the contract's.
+// TestFinalSlash: an address that ends with a slash answers like the one without it, and leads nowhere. The API answers
+// as the contract says.
 func TestFinalSlash(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
 	for _, tt := range []struct {

@@ -27,7 +27,8 @@ type topics struct {
 type topic struct {
 	title, anchor, reply string
 	do                   []string   // paragraphs and items of a list
-	rows                 [][]string // of its table: as it is, what a screen says in Markdown, and what helps
+	screens              [][]string // for each row of its table, what screens say, in lower case between asterisks
+	helps                []string   // for each row, what helps
 }
 
 // What counts as about a section: at least minScore, and mostOfBest of the best section, which has more than the mails
@@ -49,7 +50,7 @@ var (
 		`\n\*\*(?:Do|Tun):\*\* ((?:.+\n)*(?:.*[^:\n]|.*:\n\n(?:1\.|-) .*(?:\n.+)*))(?:\n|$)`)
 	markup = regexp.MustCompile(`\n>|[*\[]|\]\([^)]*\)`)
 	row    = regexp.MustCompile(`(?m)^\| ([^|]*\*[^|]*) \| ([^|]+) \|$`)
-	shown  = regexp.MustCompile(`\*([^*]{8,})\*`)
+	shown  = regexp.MustCompile(`\*[^*]{8,}\*`)
 	items  = regexp.MustCompile(`\n\n?(?:-|\d\.) |\n\n`)
 	// documentSections are those about the screens that refuse a document and that ask for one.
 	documentSections = map[string]string{"screen refused": "a-document-was-refused",
@@ -94,13 +95,17 @@ func plain(text string) string {
 
 // topicOf reads a section of the guide.
 func topicOf(s [3]string) topic {
-	t := topic{title: s[0], anchor: s[1], rows: row.FindAllStringSubmatch(s[2], -1)}
+	t := topic{title: s[0], anchor: s[1]}
 	said := append(advice.FindStringSubmatch(s[2]), "", "", "")
 	t.reply = plain(said[1])
 	for _, item := range items.Split(said[2], -1) {
 		if item = plain(item); item != "" {
 			t.do = append(t.do, item)
 		}
+	}
+	for _, cells := range row.FindAllStringSubmatch(s[2], -1) {
+		t.screens = append(t.screens, shown.FindAllString(lowered(cells[1]), -1))
+		t.helps = append(t.helps, plain(cells[2]))
 	}
 	return t
 }
@@ -118,16 +123,10 @@ func (p *Pages) readTopics() topics {
 		}
 	}
 	for i, s := range sections {
-		one, both := topicOf(s), s[2]+german[i][2]
+		both := s[2] + german[i][2]
 		t.texts[i] = lowered(strings.Join(append(s[:], german[i][:]...), " "))
 		for _, said := range append(quoted.FindAllString(both, -1), s[0], german[i][0]) {
 			learn(i, said)
-		}
-		its := topicOf(german[i])
-		for j, row := range its.rows { // a mail with a screen's words in either language selects the row
-			for _, said := range shown.FindAllStringSubmatch(row[1]+one.rows[j][1], -1) {
-				one.rows[j] = append(one.rows[j], lowered(said[1]))
-			}
 		}
 		for key, screen := range p.replies {
 			about := func(one reply) bool { return strings.Contains(both, "*"+one.Text+"*") }
@@ -135,8 +134,8 @@ func (p *Pages) readTopics() topics {
 				t.texts[i] += lowered(fmt.Sprint(screen))
 			}
 		}
-		t.guides["support"] = append(t.guides["support"], one)
-		t.guides["support"+".de"] = append(t.guides["support"+".de"], its)
+		t.guides["support"] = append(t.guides["support"], topicOf(s))
+		t.guides["support"+".de"] = append(t.guides["support"+".de"], topicOf(german[i]))
 	}
 	data, _ := fs.ReadFile(templates.Dashboard(), "mails"+".txt") // a test reads it
 	for line := range strings.Lines(string(data)) {
@@ -195,9 +194,10 @@ func (p *Pages) guideAbout(r *desk.Request, text string, closely bool) (hits []h
 		if s.reply != "" {
 			hit.Replies = []reply{{"en", "English", english.reply}, {"de", "Deutsch", german.reply}}
 		}
-		for j, row := range english.rows {
-			if slices.ContainsFunc(row[3:], func(said string) bool { return strings.Contains(text, said) }) {
-				hit.Advice = append(hit.Advice, plain(s.rows[j][2]))
+		quotes := func(said string) bool { return strings.Contains(text, strings.Trim(said, "*")) }
+		for j, helps := range s.helps {
+			if slices.ContainsFunc(slices.Concat(english.screens[j], german.screens[j]), quotes) {
+				hit.Advice = append(hit.Advice, helps)
 			}
 		}
 		hits = append(hits, hit)

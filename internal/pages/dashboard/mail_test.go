@@ -132,8 +132,10 @@ func TestGuideSaysWhatToDo(t *testing.T) {
 		"en It keeps saying move closer, and the arrows never end": "or press Problems? on the page.</bdi></p>",
 		"en I do not want to show my face, I will not be filmed": `<div class="act"><p lang="en"><bdi>You need not use the ` +
 			`camera if the page shows Use a document instead`,
-		"en Ich bin 34 und wurde abgelehnt":                `<p class="muted">Deutsch</p><div class="act"><p lang="de"><bdi>Das tut uns`,
-		"de My age was refused, I am 34":                   `<p class="muted">English</p><div class="act"><p lang="en"><bdi>We are sorry`,
+		"en Ich bin 34 und wurde abgelehnt": `<p class="muted">Deutsch</p>` +
+			`<div class="act"><p lang="de"><bdi>Das tut uns`,
+		"de My age was refused, I am 34": `<p class="muted">English</p>` +
+			`<div class="act"><p lang="en"><bdi>We are sorry`,
 		"en it says the network blocks the check":          `<strong>What to do</strong>: A network of a company or a school`,
 		"en Bei mir steht: Das Netz blockiert die Prüfung": `<strong>What to do</strong>: A network of a company`,
 	} {

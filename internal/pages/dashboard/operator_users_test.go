@@ -52,7 +52,7 @@ func TestUsersAreListedWithTheirTenants(t *testing.T) {
 	})
 }
 
-// TestUsersOfNamesakes: the list of users tells tenants of one name apart, whoever belongs to them.
+// TestUsersOfNamesakes: where two tenants have the same name, the list of users shows a part of each tenant's ID.
 func TestUsersOfNamesakes(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)

@@ -318,13 +318,14 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		if name == "spoof" && r.Tenant.DocumentOnly {
 			continue // no check of documents ends so
 		}
+		free := strings.HasPrefix(name, "webhook")
 		if state[name] && flaws[name] == "" {
-			if !strings.HasPrefix(name, "webhook") {
+			if !free {
 				done = append(done, name)
 			}
 			continue
 		}
-		v := todoView{Name: name, Text: "overview.todo." + name, Flaw: flaws[name], Free: strings.HasPrefix(name, "webhook")}
+		v := todoView{Name: name, Text: "overview.todo." + name, Flaw: flaws[name], Free: free}
 		if v.Flaw != "" {
 			v.Text, v.Free = "overview.flawed."+name, false
 		}
